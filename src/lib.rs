@@ -1,1 +1,22 @@
-//! x
+//! `idembench`: benchmarks and capacity planning for the idempotency tables with which Kafka consumers
+//! de-duplicate messages in MySQL/InnoDB.
+//!
+//! Two wings meet in one hall. Measuring produces a [`results::Run`], reading consumes it:
+//!
+//! ```text
+//!            command ── cli
+//!      measuring │ reading
+//!  workload      │      report
+//!  drive  load   │
+//!  recorder keys table server
+//!            results
+//!             spec
+//!            units
+//! ```
+//!
+//! Dependencies point down; `tests/architecture.rs` keeps it so.
+#![forbid(unsafe_code)]
+
+pub mod results;
+pub mod spec;
+pub mod units;

@@ -1,0 +1,8 @@
+//! What a run leaves behind: the types of `run.json` and how it is saved and found.
+//!
+//! The measuring wing produces a [`Run`], the reading wing consumes it; they share nothing else.
+
+mod run;
+pub mod version;
+
+pub use run::*;
