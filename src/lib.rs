@@ -18,5 +18,6 @@
 #![forbid(unsafe_code)]
 
 pub mod results;
+pub mod server;
 pub mod spec;
 pub mod units;
