@@ -20,5 +20,6 @@
 pub mod cli;
 pub mod command;
 pub mod results;
+pub mod server;
 pub mod spec;
 pub mod units;
