@@ -17,6 +17,7 @@
 //! Dependencies point down; `tests/architecture.rs` keeps it so.
 #![forbid(unsafe_code)]
 
+pub mod report;
 pub mod results;
 pub mod spec;
 pub mod units;
