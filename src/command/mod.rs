@@ -2,6 +2,8 @@
 //! is there a screen, and only here are errors put together into the one line that a person reads.
 
 pub mod screen;
+mod server;
+mod server_choice;
 
 use std::process::ExitCode;
 
@@ -10,6 +12,7 @@ use crate::cli::Command;
 /// Runs a command. `Ok` carries 0 (done) or 1 (the answer is "no"); an error means exit code 2.
 pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Server(args) => server::run(args).await,
         _ => anyhow::bail!("not here yet"),
     }
 }

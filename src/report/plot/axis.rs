@@ -49,11 +49,7 @@ impl Axis {
     }
 
     /// Values from zero up to the largest, about `labels` labels at round values, each written by `label`.
-    pub fn from_zero(
-        largest: f64,
-        labels: usize,
-        label: impl Fn(f64) -> String,
-    ) -> Axis {
+    pub fn from_zero(largest: f64, labels: usize, label: impl Fn(f64) -> String) -> Axis {
         let largest = if largest > 0.0 { largest * 1.08 } else { 1.0 };
         let ticks = round_steps(0.0, largest, labels).into_iter().map(|v| (v, label(v))).collect();
         Axis { from: 0.0, to: largest, ticks, kind: Kind::Linear }

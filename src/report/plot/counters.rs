@@ -146,8 +146,7 @@ fn named<'s>(series: &'s CounterSeries, name: &str) -> Option<&'s Vec<Option<f64
 fn growth(before: (f64, f64), after: (f64, f64), divisor: f64) -> Option<(f64, f64)> {
     let length_s = after.0 - before.0;
     let grown = after.1 - before.1;
-    (length_s > 0.0 && grown >= 0.0)
-        .then(|| ((before.0 + after.0) / 2.0, grown / length_s / divisor))
+    (length_s > 0.0 && grown >= 0.0).then(|| ((before.0 + after.0) / 2.0, grown / length_s / divisor))
 }
 
 impl Figure for Counters {
@@ -211,7 +210,11 @@ mod tests {
     fn totals_become_rates_and_a_restart_leaves_a_gap() {
         let series = CounterSeries {
             at_s: vec![0.0, 1.0, 3.0, 4.0, 5.0],
-            values: [("Innodb_Pages_Read".to_owned(), vec![Some(10.0), Some(40.0), Some(60.0), Some(5.0), None])].into(),
+            values: [(
+                "Innodb_Pages_Read".to_owned(),
+                vec![Some(10.0), Some(40.0), Some(60.0), Some(5.0), None],
+            )]
+            .into(),
         };
         let multiple = multiple(&RECIPES[0], &series).expect("the counter is there");
         assert_eq!(multiple.points, [Some((0.5, 30.0)), Some((2.0, 10.0)), None, None]);

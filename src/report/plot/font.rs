@@ -43,9 +43,8 @@ impl Size {
 /// Makes the font known; later calls cost nothing.
 pub(super) fn register() -> Result<(), PlotError> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
-    let registered = *REGISTERED.get_or_init(|| {
-        register_font(FAMILY, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT).is_ok()
-    });
+    let registered = *REGISTERED
+        .get_or_init(|| register_font(FAMILY, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT).is_ok());
     if registered { Ok(()) } else { Err(PlotError::Font) }
 }
 
@@ -61,7 +60,9 @@ pub(super) fn width_px(text: &str, size: Size) -> f64 {
     const WIDER_FONTS: f64 = 1.06;
     // Measured large, because the width comes back in whole pixels.
     let font = (FAMILY, size.px() * SIZE_PER_EM * 10.0).into_font();
-    let measured = font.box_size(text).map_or(text.chars().count() as f64 * size.px() * 0.55, |(w, _)| f64::from(w) / 10.0);
+    let measured = font
+        .box_size(text)
+        .map_or(text.chars().count() as f64 * size.px() * 0.55, |(w, _)| f64::from(w) / 10.0);
     measured * WIDER_FONTS
 }
 

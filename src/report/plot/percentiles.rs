@@ -5,10 +5,10 @@ use plotters::prelude::DrawingBackend;
 use crate::report::facts;
 use crate::results::{LatencySummary, Run, StepResult, histogram};
 
+use super::Figure;
 use super::axis::{self, Axis};
 use super::ink::Ink;
 use super::sheet::{DrawError, Key, MARGIN, Panel, Sheet, Stroke};
-use super::Figure;
 
 /// More lines on one figure cannot be told apart.
 const STEPS_MAX: usize = 6;
@@ -87,7 +87,13 @@ fn curve(step: &StepResult, what: &str) -> Vec<(f64, u64)> {
 
 fn from_summary(summary: &LatencySummary) -> Vec<(f64, u64)> {
     let end = (summary.count as f64).log10();
-    let named = [(0.0, summary.min), (0.5, summary.p50), (0.9, summary.p90), (0.99, summary.p99), (0.999, summary.p999)];
+    let named = [
+        (0.0, summary.min),
+        (0.5, summary.p50),
+        (0.9, summary.p90),
+        (0.99, summary.p99),
+        (0.999, summary.p999),
+    ];
     let points = named.into_iter().map(|(quantile, us)| (axis::nines(quantile), us));
     points.filter(|(at, _)| *at < end).chain([(end, summary.max)]).collect()
 }

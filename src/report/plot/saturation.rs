@@ -87,7 +87,11 @@ impl Saturation {
         legend
     }
 
-    fn throughput<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>, at: &Place<'_>) -> Result<f64, DrawError<DB>> {
+    fn throughput<DB: DrawingBackend>(
+        &self,
+        sheet: &mut Sheet<'_, DB>,
+        at: &Place<'_>,
+    ) -> Result<f64, DrawError<DB>> {
         let largest = self.points().map(|point| point.rate.max(point.reached)).fold(0.0, f64::max);
         let y = Axis::from_zero(largest, 4, facts::per_second);
         let panel = at.panel("reached, against the intended rate (thin line)", &y);
@@ -101,8 +105,14 @@ impl Saturation {
         Ok(Sheet::<DB>::panel_height(&panel))
     }
 
-    fn latency<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>, at: &Place<'_>) -> Result<f64, DrawError<DB>> {
-        let values = self.points().flat_map(|p| [Some(p.response_p99_us), (p.service_p99_us > 0).then_some(p.service_p99_us)]);
+    fn latency<DB: DrawingBackend>(
+        &self,
+        sheet: &mut Sheet<'_, DB>,
+        at: &Place<'_>,
+    ) -> Result<f64, DrawError<DB>> {
+        let values = self
+            .points()
+            .flat_map(|p| [Some(p.response_p99_us), (p.service_p99_us > 0).then_some(p.service_p99_us)]);
         let y = Axis::latency(values.flatten());
         let panel = at.panel("response p99, logarithmic", &y);
         let mut chart = sheet.panel(&panel)?;

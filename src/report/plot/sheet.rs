@@ -14,8 +14,7 @@ use super::font::{self, Size};
 use super::ink::Ink;
 
 /// What a backend says when drawing failed.
-pub(super) type DrawError<DB> =
-    plotters::drawing::DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
+pub(super) type DrawError<DB> = plotters::drawing::DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 
 /// A panel's axes, ready for series.
 pub(super) type Chart<DB> = ChartContext<'static, DB, Cartesian2d<Axis, Axis>>;
@@ -105,7 +104,14 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
     }
 
     /// One line of text; `y` is its middle.
-    pub(super) fn text(&self, at: (f64, f64), side: HPos, size: Size, ink: Ink, text: &str) -> Result<(), DrawError<DB>> {
+    pub(super) fn text(
+        &self,
+        at: (f64, f64),
+        side: HPos,
+        size: Size,
+        ink: Ink,
+        text: &str,
+    ) -> Result<(), DrawError<DB>> {
         let style = font::style(size, ink, self.scale).pos(Pos::new(side, VPos::Center));
         self.area.draw(&Text::new(font::one_line(text), (self.px(at.0), self.px(at.1)), style))
     }
@@ -120,7 +126,14 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
     }
 
     /// A filled rectangle.
-    pub(super) fn fill(&self, left: f64, top: f64, width: f64, height: f64, ink: Ink) -> Result<(), DrawError<DB>> {
+    pub(super) fn fill(
+        &self,
+        left: f64,
+        top: f64,
+        width: f64,
+        height: f64,
+        ink: Ink,
+    ) -> Result<(), DrawError<DB>> {
         let corners = [(self.px(left), self.px(top)), (self.px(left + width), self.px(top + height))];
         self.area.draw(&Rectangle::new(corners, ink.color().filled()))
     }
@@ -142,7 +155,8 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
 
     /// A step's number on a disk of its colour, centred at a point of the sheet.
     pub(super) fn number(&self, at: (f64, f64), step: usize) -> Result<(), DrawError<DB>> {
-        let disk = Circle::new((self.px(at.0), self.px(at.1)), self.px(8.5), Ink::Line(step).color().filled());
+        let disk =
+            Circle::new((self.px(at.0), self.px(at.1)), self.px(8.5), Ink::Line(step).color().filled());
         self.area.draw(&disk)?;
         self.text((at.0, at.1 + 0.5), HPos::Center, Size::Small, Ink::Paper, &(step + 1).to_string())
     }
@@ -225,7 +239,12 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
     }
 
     /// A line through points given as values; a lone point becomes a dot.
-    pub(super) fn line(&self, chart: &mut Chart<DB>, points: Vec<(f64, f64)>, stroke: Stroke) -> Result<(), DrawError<DB>> {
+    pub(super) fn line(
+        &self,
+        chart: &mut Chart<DB>,
+        points: Vec<(f64, f64)>,
+        stroke: Stroke,
+    ) -> Result<(), DrawError<DB>> {
         let shape = self.shape(stroke.ink, stroke.width);
         if let [point] = points[..] {
             return self.dot(chart, point, stroke.ink, stroke.width + 0.5);
@@ -239,13 +258,23 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
     }
 
     /// A dot, given as values.
-    pub(super) fn dot(&self, chart: &mut Chart<DB>, point: (f64, f64), ink: Ink, radius: f64) -> Result<(), DrawError<DB>> {
+    pub(super) fn dot(
+        &self,
+        chart: &mut Chart<DB>,
+        point: (f64, f64),
+        ink: Ink,
+        radius: f64,
+    ) -> Result<(), DrawError<DB>> {
         chart.draw_series([Circle::new(point, self.px(radius), ink.color().filled())])?;
         Ok(())
     }
 
     /// Rectangles, given as values.
-    pub(super) fn cells(&self, chart: &mut Chart<DB>, cells: impl IntoIterator<Item = ([(f64, f64); 2], Ink)>) -> Result<(), DrawError<DB>> {
+    pub(super) fn cells(
+        &self,
+        chart: &mut Chart<DB>,
+        cells: impl IntoIterator<Item = ([(f64, f64); 2], Ink)>,
+    ) -> Result<(), DrawError<DB>> {
         chart.draw_series(
             cells.into_iter().map(|(corners, ink)| Rectangle::new(corners, ink.color().filled())),
         )?;
