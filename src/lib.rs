@@ -19,6 +19,7 @@
 
 pub mod cli;
 pub mod command;
+pub mod keys;
 pub mod report;
 pub mod results;
 pub mod server;
