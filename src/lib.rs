@@ -17,6 +17,8 @@
 //! Dependencies point down; `tests/architecture.rs` keeps it so.
 #![forbid(unsafe_code)]
 
+pub mod cli;
+pub mod command;
 pub mod results;
 pub mod spec;
 pub mod units;
