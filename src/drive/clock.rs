@@ -1,0 +1,39 @@
+//! The step's clock, and sleeping that is as exact as the kernel can.
+
+use std::time::{Duration, Instant};
+
+/// Nanoseconds since the step began, on the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// A clock that stands at zero now.
+    pub fn start() -> Clock {
+        Clock { origin: Instant::now() }
+    }
+
+    /// How far it has come.
+    pub fn now_ns(&self) -> u64 {
+        // 584 years fit.
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// How long until it shows `ns`; zero if it has.
+    pub fn until(&self, ns: u64) -> Duration {
+        Duration::from_nanos(ns.saturating_sub(self.now_ns()))
+    }
+}
+
+/// Asks the kernel to end this thread's sleeps on time. By default it may be 50 us late, to wake several
+/// sleepers at once; that would stand in every response time. Measured with sleeps of 300 us: 63 us late
+/// before, 12 us after. Where the file is missing, sleeps stay as they are, and the wait time shows it.
+pub(super) fn sleep_precisely() {
+    if let Ok(thread) = std::fs::read_link("/proc/thread-self")
+        && let Some(id) = thread.file_name()
+    {
+        let slack = std::path::Path::new("/proc").join(id).join("timerslack_ns");
+        let _ = std::fs::write(slack, "1");
+    }
+}
