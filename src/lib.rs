@@ -21,5 +21,6 @@ pub mod cli;
 pub mod command;
 pub mod recorder;
 pub mod results;
+pub mod server;
 pub mod spec;
 pub mod units;
