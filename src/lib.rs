@@ -19,6 +19,7 @@
 
 pub mod cli;
 pub mod command;
+pub mod drive;
 pub mod recorder;
 pub mod results;
 pub mod server;

@@ -23,7 +23,7 @@ const ROUND: Duration = Duration::from_millis(20);
 const DRAIN_INTERRUPTED_NS: u64 = 2_000_000_000;
 
 /// All that a conductor needs.
-pub(super) struct Conductor<'a> {
+pub(super) struct Conductor {
     pub clock: Clock,
     pub gate: Arc<Gate>,
     pub plan: PhasePlan,
@@ -38,7 +38,9 @@ pub(super) struct Conductor<'a> {
     pub announced: watch::Sender<Option<Announcement>>,
     pub log: Option<IntervalLog>,
     pub stop: Stop,
-    pub progress: &'a (dyn Fn(&Progress) + Send + Sync),
+    pub progress: Arc<dyn Fn(&Progress) + Send + Sync>,
+    /// What is to be kept in mind already.
+    pub warnings: Vec<String>,
 }
 
 /// What the conductor knows at the end.
@@ -52,6 +54,21 @@ pub(super) struct Conducted {
     pub backlog_at_end: Backlog,
     pub interrupted: bool,
     pub warnings: Vec<String>,
+}
+
+impl Conducted {
+    /// What is known about a step that did not run.
+    pub fn nothing() -> Conducted {
+        let collector = Collector::new(Timeline::new(1), false);
+        Conducted {
+            recorded: collector.finish(|_, _| None),
+            measured: None,
+            backlog_max: 0,
+            backlog_at_end: Backlog::default(),
+            interrupted: false,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// What changes while the step runs.
@@ -68,7 +85,7 @@ struct State {
     warnings: Vec<String>,
 }
 
-impl Conductor<'_> {
+impl Conductor {
     /// Runs until every worker is gone.
     pub fn run(mut self) -> Conducted {
         let mut state = State {
@@ -80,7 +97,7 @@ impl Conductor<'_> {
             drain_ns: self.plan.drain_at_most_ns,
             interrupted: false,
             aborted_ns: None,
-            warnings: Vec::new(),
+            warnings: std::mem::take(&mut self.warnings),
         };
         if let Some(announcement) = state.judge.at_start() {
             self.announce(&mut state, announcement);

@@ -123,21 +123,29 @@ where
     let mut parts = Parts::new(workload, step);
     match prepare(workload, target).await {
         Ok(prepared) => parts.prepared = prepared,
-        Err(error) => return parts.fail(error.to_string()).assemble(),
+        Err(error) => return parts.never_ran(error.to_string()),
     }
     let crew = match Crew::connect(workload, step, target, options).await {
         Ok(crew) => crew,
-        Err(failure) => return parts.fail(failure).assemble(),
+        Err(failure) => return parts.never_ran(failure),
     };
     let messages = crew.messages.clone();
     let (conducted, snapshots, ended) = crew.perform(step, target, options).await;
     parts.messages = messages;
     parts.snapshots = snapshots;
-    parts.failure = ended.iter().find_map(|ended| ended.failure.clone());
+    parts.failure = failure_of(&ended, step.load.connections());
     parts.conducted = Some(conducted);
     let workers = ended.into_iter().map(|ended| ended.worker).collect();
     parts.checks = check(workload, workers, target, options).await;
     parts.assemble()
+}
+
+fn failure_of<W>(ended: &[Ended<W>], connections: u32) -> Option<String> {
+    let given_up = ended.iter().find_map(|ended| ended.failure.clone());
+    // A thread that ended without a word has panicked; what the others recorded is kept.
+    let panicked = (ended.len() < connections as usize)
+        .then(|| "a connection's thread broke off, which is a bug of idembench: please report it".to_owned());
+    given_up.or(panicked)
 }
 
 async fn prepare<W: Workload>(workload: &W, target: &Target) -> Result<Prepared, PrepareError> {
@@ -299,7 +307,7 @@ impl<W: Worker + 'static> Crew<W> {
             conducted
         };
         let (conducted, snapshots) = tokio::join!(conducting, sampler.run(sampling_connection, is_done));
-        let conducted = conducted.unwrap_or_else(|_| Conducted::lost());
+        let conducted = conducted.unwrap_or_else(|_| Conducted::nothing());
         let ended = self.threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>();
         let ended = ended.into_iter().filter_map(Result::ok).collect();
         (conducted, snapshots, ended)

@@ -28,6 +28,13 @@ pub struct Announcement {
     pub steady: bool,
 }
 
+impl Announcement {
+    /// How long measuring lasts.
+    pub fn length_s(&self) -> f64 {
+        self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
+    }
+}
+
 /// Decides when warming up is over.
 #[derive(Debug)]
 pub(super) struct WarmUpJudge {

@@ -19,6 +19,9 @@ const SAMPLES_MAX: usize = 86_400;
 /// How long a reconnect may take before the next attempt.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
 
+/// The status variable that only a restart turns back.
+const UPTIME: &str = "Uptime";
+
 /// What was read at one instant.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
@@ -93,6 +96,12 @@ impl Sampler {
         let next_ns = end_ns.filter(|end_ns| *end_ns > now_ns).map_or(boundary_ns, |end_ns| end_ns.min(boundary_ns));
         tokio::time::sleep(self.clock.until(next_ns)).await;
     }
+}
+
+/// Whether the server was another one at the end than at the start.
+pub(super) fn server_restarted(snapshots: &[Snapshot]) -> bool {
+    let uptimes: Vec<f64> = snapshots.iter().filter_map(|snapshot| snapshot.values.get(UPTIME).copied()).collect();
+    uptimes.windows(2).any(|pair| pair[1] < pair[0])
 }
 
 /// The counters as they stand in a result: one value per instant, `null` where the server did not say.

@@ -5,13 +5,13 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError};
 use sqlx::{ConnectOptions, MySqlConnection};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::clock::{Clock, sleep_precisely};
 use super::gate::{Gate, Next, Tick};
@@ -38,6 +38,8 @@ pub(super) struct Connection<W> {
     pub messages: ErrorMessages,
     /// Operations that this connection completed, for whoever wants to know while it runs.
     pub completed: Arc<AtomicU64>,
+    /// Set when this connection gives up for good.
+    pub gave_up: Arc<AtomicBool>,
     /// How long a lost connection is tried again.
     pub reconnect_for: Duration,
     /// Becomes true when whatever is still under way is given up.
@@ -60,7 +62,7 @@ struct InHand {
 
 impl<W: Worker> Connection<W> {
     /// The thread's body: connects, says so, waits for the start, runs to the end.
-    pub fn run(mut self, ready: SyncSender<Result<(), String>>, start: Receiver<Start>) -> Ended<W> {
+    pub fn run(mut self, ready: mpsc::Sender<Result<(), String>>, start: Receiver<Start>) -> Ended<W> {
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
             Err(error) => return self.not_started(&ready, format!("failed to start a runtime: {error}")),
@@ -70,15 +72,19 @@ impl<W: Worker> Connection<W> {
             Err(error) => return self.not_started(&ready, error.to_string()),
         };
         // The receiver is gone when another connection failed; then there is no start either.
-        let _ = ready.send(Ok(()));
+        let _ = ready.try_send(Ok(()));
+        drop(ready);
         let Ok(start) = start.recv() else { return Ended { worker: self.worker, failure: None } };
         sleep_precisely();
         let failure = runtime.block_on(self.until_aborted(connection, &start));
+        if failure.is_some() {
+            self.gave_up.store(true, Ordering::SeqCst);
+        }
         Ended { worker: self.worker, failure }
     }
 
-    fn not_started(self, ready: &SyncSender<Result<(), String>>, failure: String) -> Ended<W> {
-        let _ = ready.send(Err(failure.clone()));
+    fn not_started(self, ready: &mpsc::Sender<Result<(), String>>, failure: String) -> Ended<W> {
+        let _ = ready.try_send(Err(failure.clone()));
         Ended { worker: self.worker, failure: Some(failure) }
     }
 

@@ -21,7 +21,7 @@ pub struct Collector {
     measured: Measured,
     warm_up_operations: u64,
     /// Histograms that are not in use, kept for their memory.
-    spare: Vec<Box<OpenSeries>>,
+    spare: Vec<OpenSeries>,
 }
 
 /// Everything about the operations that were intended in the measured part.
@@ -55,7 +55,7 @@ pub struct Recorded {
 }
 
 /// The name of [`Sample::extra_ns`] in [`Recorded::series`]; the workload knows a better one.
-const EXTRA: &str = "extra";
+pub const EXTRA: &str = "extra";
 
 /// Intervals that are left open behind the current one before they are packed: most operations of an
 /// interval have answered by then, and those that have not open it again.
@@ -146,7 +146,7 @@ impl Collector {
             for series in [&mut open.response, &mut open.wait, &mut open.service] {
                 series.clear();
             }
-            self.spare.push(open);
+            self.spare.push(*open);
         }
         log.map_or(Ok(()), IntervalLog::flush)
     }
@@ -201,7 +201,7 @@ impl Collector {
         Recorded { series, outcomes, errors, completed, warm_up_operations, intervals }
     }
 
-    fn interval_mut(&mut self, ns: u64) -> (&mut IntervalRecord, &mut Vec<Box<OpenSeries>>) {
+    fn interval_mut(&mut self, ns: u64) -> (&mut IntervalRecord, &mut Vec<OpenSeries>) {
         let number = self.timeline.interval_at(ns);
         self.grow_to(number);
         (&mut self.intervals[number], &mut self.spare)

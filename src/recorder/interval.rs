@@ -36,8 +36,8 @@ pub(super) struct OpenSeries {
 
 impl IntervalRecord {
     /// The histograms to record into; `spare` gives memory of closed ones back.
-    pub fn open(&mut self, spare: &mut Vec<Box<OpenSeries>>) -> &mut OpenSeries {
-        self.open.get_or_insert_with(|| spare.pop().unwrap_or_default())
+    pub fn open(&mut self, spare: &mut Vec<OpenSeries>) -> &mut OpenSeries {
+        self.open.get_or_insert_with(|| Box::new(spare.pop().unwrap_or_default()))
     }
 
     /// Packs away what was recorded since the last call and hands it out, to be logged and used again.

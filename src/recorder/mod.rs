@@ -21,7 +21,7 @@ mod sample;
 mod series;
 mod timeline;
 
-pub use collector::{Collector, Recorded};
+pub use collector::{Collector, EXTRA, Recorded};
 pub use log::{IntervalLog, WriteLogError};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use sample::{ErrorMessages, Inbox, NO_EXTRA, Sample, WorkerRecorder, ring};
