@@ -20,6 +20,7 @@
 pub mod cli;
 pub mod command;
 pub mod drive;
+pub mod keys;
 pub mod recorder;
 pub mod results;
 pub mod server;

@@ -1,6 +1,5 @@
 //! Server counters once an interval, on the step's clock, over a connection of their own.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,29 +11,28 @@ use tokio::sync::watch;
 use super::clock::Clock;
 use super::phase::Announcement;
 use crate::results::CounterSeries;
-use crate::server::{counters, cpu_time};
+use crate::server::counters::{self, COUNTERS};
+use crate::server::{CounterSample, cpu_time};
 
 /// Samples that are kept: a step of a day at one a second. Later ones are not taken.
 const SAMPLES_MAX: usize = 86_400;
 /// How long a reconnect may take before the next attempt.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The status variable that only a restart turns back.
-const UPTIME: &str = "Uptime";
+/// A counter that every statement raises, so that only a restart turns it back.
+const STATEMENTS: &str = "questions";
 
 /// What was read at one instant.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     /// When the answer was there.
     pub at_ns: u64,
     /// Operations completed until then.
     pub completed: u64,
-    /// The server's counters; empty where it did not answer.
-    pub values: BTreeMap<String, f64>,
+    /// The server's counters; `None` where it did not answer.
+    pub counters: Option<CounterSample>,
     /// Processor time that this program has used.
     pub client_cpu: Option<Duration>,
-    /// Processor time that the server has used, where it is on this machine.
-    pub server_cpu: Option<Duration>,
 }
 
 /// All that sampling needs.
@@ -66,25 +64,24 @@ impl Sampler {
                 let connecting = tokio::time::timeout(CONNECT_PATIENCE, self.options.connect()).await;
                 connection = connecting.ok().and_then(Result::ok);
             }
-            let values = match &mut connection {
-                Some(open) => counters::read(open).await,
-                None => Ok(BTreeMap::new()),
+            let sample = match &mut connection {
+                Some(open) => counters::read(open, self.server_pid).await.ok(),
+                None => None,
             };
-            if values.is_err() {
+            if sample.is_none() {
                 connection = None;
             }
-            snapshots.push(self.snapshot(values.unwrap_or_default()));
+            snapshots.push(self.snapshot(sample));
             self.wait_for_next().await;
         }
     }
 
-    fn snapshot(&self, values: BTreeMap<String, f64>) -> Snapshot {
+    fn snapshot(&self, counters: Option<CounterSample>) -> Snapshot {
         Snapshot {
             at_ns: self.clock.now_ns(),
             completed: self.completed.iter().map(|count| count.load(Ordering::Relaxed)).sum(),
-            values,
+            counters,
             client_cpu: cpu_time(std::process::id()),
-            server_cpu: self.server_pid.and_then(cpu_time),
         }
     }
 
@@ -100,19 +97,18 @@ impl Sampler {
 
 /// Whether the server was another one at the end than at the start.
 pub(super) fn server_restarted(snapshots: &[Snapshot]) -> bool {
-    let uptimes: Vec<f64> = snapshots.iter().filter_map(|snapshot| snapshot.values.get(UPTIME).copied()).collect();
-    uptimes.windows(2).any(|pair| pair[1] < pair[0])
+    let statements = snapshots.iter().filter_map(|snapshot| snapshot.counters.as_ref()?.get(STATEMENTS));
+    let statements: Vec<f64> = statements.collect();
+    statements.windows(2).any(|pair| pair[1] < pair[0])
 }
 
 /// The counters as they stand in a result: one value per instant, `null` where the server did not say.
 pub(super) fn series(snapshots: &[Snapshot], zero_ns: u64) -> CounterSeries {
-    let mut values: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
-    for name in snapshots.iter().flat_map(|snapshot| snapshot.values.keys()) {
-        if !values.contains_key(name) {
-            let column = snapshots.iter().map(|snapshot| snapshot.values.get(name).copied()).collect();
-            values.insert(name.clone(), column);
-        }
-    }
+    let column = |name: &str| -> Vec<Option<f64>> {
+        snapshots.iter().map(|snapshot| snapshot.counters.as_ref()?.get(name)).collect()
+    };
+    let said = |(_, values): &(String, Vec<Option<f64>>)| values.iter().any(Option::is_some);
+    let columns = COUNTERS.iter().map(|counter| (counter.name.to_owned(), column(counter.name)));
     let at_s = snapshots.iter().map(|snapshot| (snapshot.at_ns as f64 - zero_ns as f64) / 1e9).collect();
-    CounterSeries { at_s, values }
+    CounterSeries { at_s, values: columns.filter(said).collect() }
 }

@@ -5,8 +5,13 @@
 //! - [`machine`], [`disk`] what it runs on
 
 pub mod address;
+pub mod attached;
+pub mod counters;
+mod describe;
 pub mod disk;
+pub mod guard;
 pub mod home;
+pub mod local;
 pub mod locate;
 pub mod machine;
 pub mod owned;
@@ -19,7 +24,12 @@ use sqlx::mysql::MySqlConnectOptions;
 use sqlx::{ConnectOptions, Executor, MySqlConnection};
 
 pub use address::Address;
+pub use attached::AttachError;
+pub use counters::CounterSample;
+pub use describe::DescribeError;
+pub use guard::{GuardError, claim_schema, registry};
 pub use home::Home;
+pub use local::{cpu_time, table_files};
 pub use locate::{LocateError, Mysqld, locate_mysqld};
 pub use owned::{OwnedError, ServerStatus, StopError};
 pub use version::ServerVersion;
@@ -46,6 +56,9 @@ pub enum OpenError {
     /// Our own.
     #[error(transparent)]
     Owned(#[from] OwnedError),
+    /// Somebody else's.
+    #[error(transparent)]
+    Attached(#[from] AttachError),
     /// Not built yet.
     #[error("use {0}: not built yet — use an owned server")]
     NotYet(&'static str),
@@ -67,7 +80,7 @@ pub async fn open(spec: &ServerSpec, home: &Home) -> Result<Server, OpenError> {
     match spec {
         ServerSpec::Owned(owned) => Ok(Server::from_owned(owned::open(owned, home).await?)),
         ServerSpec::Contained { .. } => Err(OpenError::NotYet("a container")),
-        ServerSpec::Attached(_) => Err(OpenError::NotYet("an attached server")),
+        ServerSpec::Attached(attached) => Ok(Server::from_attached(attached::open(attached).await?)),
     }
 }
 
@@ -80,6 +93,17 @@ impl Server {
             data_directory: Some(opened.data_directory),
             pid: Some(opened.pid),
             keeper: Some(opened.keeper),
+        }
+    }
+
+    fn from_attached(opened: attached::Attached) -> Server {
+        Server {
+            kind: "attached",
+            address: opened.address,
+            version: opened.version,
+            data_directory: opened.data_directory,
+            pid: opened.pid,
+            keeper: None,
         }
     }
 
