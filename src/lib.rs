@@ -17,6 +17,10 @@
 //! Dependencies point down; `tests/architecture.rs` keeps it so.
 #![forbid(unsafe_code)]
 
+pub mod cli;
+pub mod command;
+pub mod report;
 pub mod results;
+pub mod server;
 pub mod spec;
 pub mod units;

@@ -1,0 +1,319 @@
+//! The command line: flags and their help, nothing else. No work is done here and nothing is saved
+//! from here; commands turn these structs into plans.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::units::{Bytes, Rows, Span};
+
+/// Benchmarks for the idempotency tables with which consumers de-duplicate messages in MySQL.
+#[derive(Debug, Parser)]
+#[command(name = "idembench", version, max_term_width = 100, after_help = ROOT_EXAMPLES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const ROOT_EXAMPLES: &str = "Examples:
+  idembench quickstart                     from nothing to a plotted claim P99
+  idembench load t_idem --rows 100M        fill a day-partitioned table
+  idembench run claim --rate 2000/s        drive claims against it
+  idembench schema check proposed.sql      judge a table before it is created
+
+Exit codes: 0 done · 1 the answer is \"no\" (an error found by a check) · 2 wrong usage or environment";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a server, load ten million rows, drive claims, leave a report
+    Quickstart(QuickstartArgs),
+    /// Say what server, disk and memory can do, with advice
+    Doctor(DoctorArgs),
+    /// Start, stop or show the owned server
+    Server(ServerCommandArgs),
+    /// Fill a dataset's table with rows and verify them
+    Load(LoadArgs),
+    /// Drive a suite's steps against a loaded table and save the results
+    Run(RunArgs),
+    /// Show the built-in datasets and suites
+    List(ListArgs),
+    /// Draw a saved run again, or splice it into a document
+    Report(ReportArgs),
+    /// Judge a CREATE TABLE without a server
+    Schema(SchemaArgs),
+}
+
+/// Which server, and how an owned one is started.
+#[derive(Debug, Args, Clone, Default)]
+pub struct ServerArgs {
+    /// `owned`, `docker[:image]` or `mysql://user@host:port/db`; passwords come from
+    /// $IDEMBENCH_PASSWORD or from the option file named by $IDEMBENCH_OPTION_FILE
+    #[arg(long, value_name = "SERVER", env = "IDEMBENCH_SERVER", hide_env_values = true)]
+    pub server: Option<String>,
+    /// Where the owned server's files lie [default: .idembench/server]
+    #[arg(long, value_name = "DIR")]
+    pub data_directory: Option<PathBuf>,
+    /// Buffer pool of the owned server, such as 8GiB
+    #[arg(long, value_name = "SIZE")]
+    pub buffer_pool: Option<Bytes>,
+    /// Redo log capacity of the owned server
+    #[arg(long, value_name = "SIZE")]
+    pub redo: Option<Bytes>,
+    /// Run the owned server with its binary log on (sync_binlog=1)
+    #[arg(long)]
+    pub binlog: bool,
+    /// A further option for the owned server, as name=value; may be repeated
+    #[arg(long = "mysqld-option", value_name = "NAME=VALUE")]
+    pub mysqld_options: Vec<String>,
+}
+
+/// `quickstart`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  idembench quickstart --rows 1M")]
+pub struct QuickstartArgs {
+    /// Rows to load [default: 10M]
+    #[arg(long, value_name = "N")]
+    pub rows: Option<Rows>,
+    /// How long each step is measured [default: 30s]
+    #[arg(long, value_name = "T")]
+    pub duration: Option<Span>,
+    /// Where results go
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub out: PathBuf,
+    /// The server
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `doctor`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  idembench doctor --dataset t_idem --rows 700M")]
+pub struct DoctorArgs {
+    /// Judge the machine for this dataset
+    #[arg(long, value_name = "DATASET")]
+    pub dataset: Option<String>,
+    /// Judge it for so many rows
+    #[arg(long, value_name = "N")]
+    pub rows: Option<Rows>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The server
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `server`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  idembench server up --buffer-pool 4GiB\n  mysql --socket=\"$(idembench server status --json | jq -r .socket)\" …"
+)]
+pub struct ServerCommandArgs {
+    /// What to do with it
+    #[command(subcommand)]
+    pub action: ServerAction,
+}
+
+/// What to do with the owned server.
+#[derive(Debug, Subcommand)]
+pub enum ServerAction {
+    /// Start it and leave it running for later commands
+    Up(ServerUpArgs),
+    /// Stop it cleanly
+    Down(ServerWhereArgs),
+    /// Show where it answers
+    Status(ServerWhereArgs),
+    /// Unpack a MySQL server under .idembench without installing anything on the system
+    Install,
+}
+
+/// `server up`
+#[derive(Debug, Args)]
+pub struct ServerUpArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The server
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `server down` and `server status`
+#[derive(Debug, Args)]
+pub struct ServerWhereArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Where the owned server's files lie [default: .idembench/server]
+    #[arg(long, value_name = "DIR")]
+    pub data_directory: Option<PathBuf>,
+}
+
+/// `load`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  idembench load t_idem --rows 100M --days 7\n  idembench load my_table.sql --rows 5M --verify full\n\nA load that was killed goes on where it was when the same command is given again."
+)]
+pub struct LoadArgs {
+    /// A built-in dataset, a dataset's folder, or a file with a CREATE TABLE
+    #[arg(value_name = "DATASET|TABLE.sql")]
+    pub dataset: String,
+    /// Rows in all, such as 700M
+    #[arg(long, value_name = "N")]
+    pub rows: Option<Rows>,
+    /// Days (partitions) over which they are spread
+    #[arg(long, value_name = "N")]
+    pub days: Option<u32>,
+    /// How the rows get in
+    #[arg(long, value_enum, default_value_t = MethodArg::Auto)]
+    pub method: MethodArg,
+    /// Whether pages look freshly loaded or lived in
+    #[arg(long, value_enum)]
+    pub fill: Option<FillArg>,
+    /// What every value is derived from
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How much is read back at the end
+    #[arg(long, value_enum, default_value_t = VerifyArg::Quick)]
+    pub verify: VerifyArg,
+    /// Ordered streams in parallel, each on its own partition
+    #[arg(long, value_name = "N")]
+    pub streams: Option<u32>,
+    /// Drop this table first, even if it was not made by idembench
+    #[arg(long, value_name = "TABLE")]
+    pub replace: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The server
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// How rows get in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MethodArg {
+    /// The fastest way that the server allows; printed
+    Auto,
+    /// SQL: LOAD DATA from a stream, or multi-row INSERT
+    Sql,
+}
+
+/// How pages look after the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FillArg {
+    /// Full and in order
+    Fresh,
+    /// About 69 % full and shuffled
+    Aged,
+}
+
+/// How much is read back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VerifyArg {
+    /// Count and a checksum over every column
+    Quick,
+    /// That, and CHECK TABLE
+    Full,
+    /// Nothing
+    Off,
+}
+
+/// `run`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  idembench run quickstart\n  idembench run claim --rate 2000/s --connections 16 --duration 30s\n  idembench run my_suite.toml --rate max        (closed loop, labelled as such)\n\nThe last line on standard output is the run's directory."
+)]
+pub struct RunArgs {
+    /// A built-in suite or a TOML file
+    #[arg(value_name = "SUITE|FILE.toml")]
+    pub suite: String,
+    /// Another dataset than the suite's
+    #[arg(long, value_name = "DATASET")]
+    pub dataset: Option<String>,
+    /// Rows to load if the table is not there yet
+    #[arg(long, value_name = "N")]
+    pub rows: Option<Rows>,
+    /// Days over which they are spread
+    #[arg(long, value_name = "N")]
+    pub days: Option<u32>,
+    /// Operations per second for every step, or `max` for a closed loop
+    #[arg(long, value_name = "R|max")]
+    pub rate: Option<String>,
+    /// Connections for every step
+    #[arg(long, value_name = "N")]
+    pub connections: Option<u32>,
+    /// How long every step is measured
+    #[arg(long, value_name = "T")]
+    pub duration: Option<Span>,
+    /// Only steps whose name contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub step: Option<String>,
+    /// Where results go
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub out: PathBuf,
+    /// Print the whole run as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The server
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `list`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  idembench list claim      the steps of one suite")]
+pub struct ListArgs {
+    /// A suite (built-in or file) whose steps are shown
+    #[arg(value_name = "SUITE")]
+    pub suite: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `report`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  idembench report results/2026-12-01-quickstart-4f2a\n  idembench report results/2026-12-01-quickstart-4f2a --splice README.md --check"
+)]
+pub struct ReportArgs {
+    /// A run's directory
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Put the run's table between the markers of this document
+    #[arg(long, value_name = "FILE.md")]
+    pub splice: Option<PathBuf>,
+    /// With --splice: change nothing, exit 1 if the document is out of step
+    #[arg(long, requires = "splice")]
+    pub check: bool,
+}
+
+/// `schema`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  idembench schema check proposed.sql")]
+pub struct SchemaArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub action: SchemaAction,
+}
+
+/// What to do with a schema.
+#[derive(Debug, Subcommand)]
+pub enum SchemaAction {
+    /// Find what MySQL would refuse and what would hurt later
+    Check(SchemaCheckArgs),
+}
+
+/// `schema check`
+#[derive(Debug, Args)]
+pub struct SchemaCheckArgs {
+    /// A file with a CREATE TABLE as SHOW CREATE TABLE prints it
+    #[arg(value_name = "TABLE.sql")]
+    pub file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,32 @@
+//! One file per command, each a recipe over the rooms below. Only here do the two wings meet, only here
+//! is there a screen, and only here are errors put together into the one line that a person reads.
+
+pub mod screen;
+
+use std::process::ExitCode;
+
+use crate::cli::Command;
+
+/// Runs a command. `Ok` carries 0 (done) or 1 (the answer is "no"); an error means exit code 2.
+pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        _ => anyhow::bail!("not here yet"),
+    }
+}
+
+/// The error chain in one line, outermost act first, each cause once.
+pub fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string().replace('\n', " ");
+        // Many libraries repeat their source in their own text.
+        if line.ends_with(&text) {
+            continue;
+        }
+        if !line.is_empty() {
+            line.push_str(": ");
+        }
+        line.push_str(&text);
+    }
+    line
+}
