@@ -1,6 +1,7 @@
 //! One file per command, each a recipe over the rooms below. Only here do the two wings meet, only here
 //! is there a screen, and only here are errors put together into the one line that a person reads.
 
+mod schema;
 pub mod screen;
 mod server;
 mod server_choice;
@@ -13,6 +14,7 @@ use crate::cli::Command;
 pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Server(args) => server::run(args).await,
+        Command::Schema(args) => schema::run(args),
         _ => anyhow::bail!("not here yet"),
     }
 }
