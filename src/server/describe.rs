@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use sqlx::{MySqlConnection, Row};
 
-use super::Server;
 use super::version::ServerVersion;
+use super::{ConnectError, Server};
 use crate::results::ServerDescription;
 
 /// Global variables that decide the numbers. One that a release lacks is "n/a".
@@ -95,6 +95,9 @@ pub enum DescribeError {
          instance must be re-initialised — ALTER INSTANCE ENABLE INNODB REDO_LOG"
     )]
     RedoIsOff,
+    /// It does not answer.
+    #[error("describe the server: {0}")]
+    Connect(#[from] ConnectError),
     /// It refused.
     #[error("describe the server: {0}")]
     Sql(#[from] sqlx::Error),
