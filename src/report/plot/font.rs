@@ -11,6 +11,9 @@ use super::ink::Ink;
 /// The name under which the font is registered, and the family named in SVG.
 pub(super) const FAMILY: &str = "sans-serif";
 
+/// The font file.
+pub(super) const FILE: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
+
 /// `plotters` divides a size by this when it writes SVG, so a wanted size is multiplied by it.
 const SIZE_PER_EM: f64 = 1.24;
 
@@ -43,8 +46,7 @@ impl Size {
 /// Makes the font known; later calls cost nothing.
 pub(super) fn register() -> Result<(), PlotError> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
-    let registered = *REGISTERED
-        .get_or_init(|| register_font(FAMILY, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT).is_ok());
+    let registered = *REGISTERED.get_or_init(|| register_font(FAMILY, FontStyle::Normal, FILE).is_ok());
     if registered { Ok(()) } else { Err(PlotError::Font) }
 }
 

@@ -82,7 +82,7 @@ impl Saturation {
             .collect();
         legend.push((Key::Line(Stroke::dashed(Ink::Muted, 1.5)), "service p99".to_owned()));
         if self.points().any(|point| point.overloaded) {
-            legend.push((Key::Box(Ink::Text), "overloaded (ringed)".to_owned()));
+            legend.push((Key::Ring, "overloaded".to_owned()));
         }
         legend
     }
@@ -160,11 +160,10 @@ fn curve<DB: DrawingBackend>(
 ) -> Result<(), DrawError<DB>> {
     sheet.line(chart, points.iter().map(|(point, _)| *point).collect(), Stroke::solid(ink, 2.0))?;
     for (point, overloaded) in points {
-        if *overloaded {
-            sheet.dot(chart, *point, Ink::Text, 6.5)?;
-            sheet.dot(chart, *point, Ink::Paper, 5.0)?;
-        }
         sheet.dot(chart, *point, ink, 3.5)?;
+        if *overloaded {
+            sheet.ring(sheet.place(chart, *point))?;
+        }
     }
     Ok(())
 }

@@ -48,6 +48,8 @@ pub(super) enum Key {
     Box(Ink),
     /// A step's number in its colour.
     Number(usize),
+    /// What marks an overloaded point.
+    Ring,
 }
 
 /// One pair of axes: where it stands and what its axes say.
@@ -161,6 +163,11 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
         self.text((at.0, at.1 + 0.5), HPos::Center, Size::Small, Ink::Paper, &(step + 1).to_string())
     }
 
+    /// A ring around a point of the sheet.
+    pub(super) fn ring(&self, at: (f64, f64)) -> Result<(), DrawError<DB>> {
+        self.area.draw(&Circle::new((self.px(at.0), self.px(at.1)), self.px(6.5), self.shape(Ink::Text, 1.5)))
+    }
+
     /// A legend that flows over as many lines as it needs.
     pub(super) fn legend(&mut self, entries: &[(Key, String)]) -> Result<(), DrawError<DB>> {
         const KEY_WIDTH: f64 = 26.0;
@@ -179,7 +186,7 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
             self.text((x + KEY_WIDTH, middle), HPos::Left, Size::Small, Ink::Text, &label)?;
             x += width + GAP;
         }
-        self.y += line + 4.0;
+        self.y += line + 10.0;
         Ok(())
     }
 
@@ -188,6 +195,7 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
             Key::Line(stroke) => self.rule((x, middle), (x + 20.0, middle), stroke),
             Key::Box(ink) => self.fill(x + 3.0, middle - 6.0, 14.0, 12.0, ink),
             Key::Number(step) => self.number((x + 10.0, middle), step),
+            Key::Ring => self.ring((x + 10.0, middle)),
         }
     }
 
