@@ -13,7 +13,6 @@
 pub mod calendar;
 pub mod dataset;
 pub mod ddl;
-pub mod footprint;
 pub mod server;
 pub mod suite;
 pub mod table;
