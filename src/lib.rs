@@ -20,7 +20,9 @@
 pub mod cli;
 pub mod command;
 pub mod keys;
+pub mod load;
 pub mod results;
 pub mod server;
 pub mod spec;
+pub mod table;
 pub mod units;
