@@ -19,6 +19,9 @@
 
 pub mod cli;
 pub mod command;
+pub mod drive;
+pub mod keys;
+pub mod recorder;
 pub mod report;
 pub mod results;
 pub mod server;

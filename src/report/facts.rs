@@ -29,7 +29,10 @@ pub fn latency(us: u64) -> String {
 /// Seconds as a length of time: `4.1 s`, `42 ms`.
 pub fn seconds(seconds: f64) -> String {
     // The cast saturates and takes NaN for 0.
-    Micros((seconds * 1e6).round() as u64).to_string()
+    match (seconds * 1e6).round() as u64 {
+        0 => "0 s".to_owned(),
+        us => latency(us),
+    }
 }
 
 /// `MySQL 9.7.4`.

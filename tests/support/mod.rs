@@ -26,13 +26,7 @@ use tokio::sync::OnceCell;
 
 /// Small, so that many fit beside each other.
 pub fn small() -> OwnedSpec {
-    OwnedSpec {
-        buffer_pool: Some(Bytes::mib(128)),
-        redo: Some(Bytes::mib(64)),
-        // Nothing is read from it, and it takes 200 MiB of memory.
-        options: vec![("performance-schema-consumer-events-statements-history".into(), "OFF".into())],
-        ..OwnedSpec::default()
-    }
+    OwnedSpec { buffer_pool: Some(Bytes::mib(128)), redo: Some(Bytes::mib(64)), ..OwnedSpec::default() }
 }
 
 /// The home in which `mysqld` is looked for: where the product keeps it.

@@ -38,9 +38,9 @@ impl Costs {
         sheet: &mut Sheet<'_, DB>,
         columns: &[costs::Cost],
         names_px: f64,
+        column_px: f64,
     ) -> Result<(), DrawError<DB>> {
         const GUTTER: f64 = 16.0;
-        let column_px = (sheet.inner() - names_px) / columns.len().max(1) as f64;
         let head = sheet.y + Size::Panel.line_px() / 2.0;
         for (n, cost) in columns.iter().enumerate() {
             let left = MARGIN + names_px + n as f64 * column_px;
@@ -103,9 +103,13 @@ impl Figure for Costs {
     }
 
     fn draw<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>) -> Result<(), DrawError<DB>> {
-        let (columns, names_px) = if sheet.narrow() { (1, 190.0) } else { (4, 218.0) };
+        let (columns_max, names_px) = if sheet.narrow() { (1, 190.0) } else { (4, 236.0) };
+        // As many blocks as it takes, all alike: five costs become three and two, not four and one.
+        let blocks = self.columns.len().div_ceil(columns_max).max(1);
+        let columns = self.columns.len().div_ceil(blocks).max(1);
+        let column_px = (sheet.inner() - names_px) / columns as f64;
         for block in self.columns.chunks(columns) {
-            self.block(sheet, block, names_px)?;
+            self.block(sheet, block, names_px, column_px)?;
         }
         Ok(())
     }

@@ -22,11 +22,9 @@ pub(super) struct Counters {
 }
 
 struct Multiple {
-    title: String,
     /// `None` where the server did not say.
     points: Vec<Option<(f64, f64)>>,
-    label: fn(f64) -> String,
-    gauge: bool,
+    recipe: &'static Recipe,
 }
 
 /// How samples become a line.
@@ -42,65 +40,86 @@ enum Kind {
 struct Recipe {
     title: &'static str,
     kind: Kind,
-    label: fn(f64) -> String,
+    unit: Unit,
     names: &'static [&'static str],
 }
 
-fn count(value: f64) -> String {
-    if value >= 1e4 { Rows(value.round() as u64).short() } else { three_digits(value) }
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Unit {
+    Count,
+    Bytes,
 }
 
-fn bytes(value: f64) -> String {
-    Bytes(value.round() as u64).to_string()
+impl Unit {
+    fn text(self, value: f64) -> String {
+        match self {
+            Unit::Bytes => Bytes(value.round() as u64).to_string(),
+            Unit::Count if value >= 1e4 => Rows(value.round() as u64).short(),
+            Unit::Count => three_digits(value),
+        }
+    }
+
+    fn axis(self, highest: f64) -> Axis {
+        match self {
+            Unit::Count => Axis::from_zero(highest, 3, |value| self.text(value)),
+            Unit::Bytes => Axis::bytes(highest, 3),
+        }
+    }
 }
 
-const RECIPES: [Recipe; 8] = [
+impl Multiple {
+    fn highest(&self) -> f64 {
+        self.points.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max)
+    }
+}
+
+static RECIPES: [Recipe; 8] = [
     Recipe {
         title: "buffer pool: pages read from disk per second",
         kind: Kind::Total(1.0),
-        label: count,
+        unit: Unit::Count,
         names: &["pages_read", "innodb_pages_read", "innodb_buffer_pool_reads"],
     },
     Recipe {
         title: "redo written per second",
         kind: Kind::Total(1.0),
-        label: bytes,
+        unit: Unit::Bytes,
         names: &["redo_lsn", "redo_bytes", "innodb_redo_log_current_lsn", "innodb_os_log_written"],
     },
     Recipe {
         title: "fsyncs per second",
         kind: Kind::Total(1.0),
-        label: count,
+        unit: Unit::Count,
         names: &["fsyncs", "innodb_data_fsyncs", "innodb_os_log_fsyncs"],
     },
     Recipe {
         title: "row lock waits per second",
         kind: Kind::Total(1.0),
-        label: count,
+        unit: Unit::Count,
         names: &["row_lock_waits", "innodb_row_lock_waits"],
     },
     Recipe {
         title: "history list length, transactions not purged",
         kind: Kind::Gauge,
-        label: count,
+        unit: Unit::Count,
         names: &["history_list_length", "trx_rseg_history_len"],
     },
     Recipe {
         title: "checkpoint age: redo not yet checkpointed",
         kind: Kind::Gauge,
-        label: bytes,
+        unit: Unit::Bytes,
         names: &["checkpoint_age", "checkpoint_age_bytes"],
     },
     Recipe {
         title: "dirty pages in the buffer pool",
         kind: Kind::Gauge,
-        label: count,
+        unit: Unit::Count,
         names: &["dirty_pages", "innodb_buffer_pool_pages_dirty"],
     },
     Recipe {
         title: "server CPU, processors busy",
         kind: Kind::Total(1e6),
-        label: three_digits,
+        unit: Unit::Count,
         names: &["server_cpu_us"],
     },
 ];
@@ -125,7 +144,7 @@ pub(super) fn figure(run: &Run, position: usize) -> Option<Counters> {
     })
 }
 
-fn multiple(recipe: &Recipe, series: &CounterSeries) -> Option<Multiple> {
+fn multiple(recipe: &'static Recipe, series: &CounterSeries) -> Option<Multiple> {
     let values = recipe.names.iter().find_map(|name| named(series, name))?;
     let at = |position: usize| Some((*series.at_s.get(position)?, (*values.get(position)?)?));
     let samples = series.at_s.len();
@@ -133,8 +152,7 @@ fn multiple(recipe: &Recipe, series: &CounterSeries) -> Option<Multiple> {
         Kind::Gauge => (0..samples).map(at).collect(),
         Kind::Total(divisor) => (1..samples).map(|n| growth(at(n - 1)?, at(n)?, divisor)).collect(),
     };
-    let gauge = recipe.kind == Kind::Gauge;
-    Some(Multiple { title: recipe.title.to_owned(), points, label: recipe.label, gauge })
+    Some(Multiple { points, recipe })
 }
 
 /// Servers write names in their own case.
@@ -146,8 +164,7 @@ fn named<'s>(series: &'s CounterSeries, name: &str) -> Option<&'s Vec<Option<f64
 fn growth(before: (f64, f64), after: (f64, f64), divisor: f64) -> Option<(f64, f64)> {
     let length_s = after.0 - before.0;
     let grown = after.1 - before.1;
-    (length_s > 0.0 && grown >= 0.0)
-        .then(|| ((before.0 + after.0) / 2.0, grown / length_s / divisor))
+    (length_s > 0.0 && grown >= 0.0).then(|| ((before.0 + after.0) / 2.0, grown / length_s / divisor))
 }
 
 impl Figure for Counters {
@@ -161,8 +178,7 @@ impl Figure for Counters {
 
     fn alt(&self) -> String {
         let highest = self.multiples.iter().map(|multiple| {
-            let highest = multiple.points.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max);
-            format!("{} up to {}", multiple.title, (multiple.label)(highest))
+            format!("{} up to {}", multiple.recipe.title, multiple.recipe.unit.text(multiple.highest()))
         });
         format!("Server counters during {}: {}", self.name, highest.collect::<Vec<_>>().join("; "))
     }
@@ -176,10 +192,9 @@ impl Figure for Counters {
         for row in self.multiples.chunks(columns) {
             let mut below: f64 = 0.0;
             for (column, multiple) in row.iter().enumerate() {
-                let highest = multiple.points.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max);
-                let y = Axis::from_zero(highest, 3, multiple.label);
+                let y = multiple.recipe.unit.axis(multiple.highest());
                 let panel = Panel {
-                    title: &multiple.title,
+                    title: multiple.recipe.title,
                     x: &x,
                     y: &y,
                     x_title: None,
@@ -190,7 +205,8 @@ impl Figure for Counters {
                     cut: &self.cut_s,
                 };
                 let mut chart = sheet.panel(&panel)?;
-                let ink = if multiple.gauge { Ink::Line(3) } else { Ink::Line(0) };
+                let gauge = multiple.recipe.kind == Kind::Gauge;
+                let ink = if gauge { Ink::Line(3) } else { Ink::Line(0) };
                 for points in unbroken(multiple.points.iter().copied()) {
                     let points = points.into_iter().map(|(at, value)| (at, value)).collect();
                     sheet.line(&mut chart, points, Stroke::solid(ink, 1.5))?;
@@ -211,7 +227,11 @@ mod tests {
     fn totals_become_rates_and_a_restart_leaves_a_gap() {
         let series = CounterSeries {
             at_s: vec![0.0, 1.0, 3.0, 4.0, 5.0],
-            values: [("Innodb_Pages_Read".to_owned(), vec![Some(10.0), Some(40.0), Some(60.0), Some(5.0), None])].into(),
+            values: [(
+                "Innodb_Pages_Read".to_owned(),
+                vec![Some(10.0), Some(40.0), Some(60.0), Some(5.0), None],
+            )]
+            .into(),
         };
         let multiple = multiple(&RECIPES[0], &series).expect("the counter is there");
         assert_eq!(multiple.points, [Some((0.5, 30.0)), Some((2.0, 10.0)), None, None]);

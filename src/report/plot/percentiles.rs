@@ -5,10 +5,10 @@ use plotters::prelude::DrawingBackend;
 use crate::report::facts;
 use crate::results::{LatencySummary, Run, StepResult, histogram};
 
+use super::Figure;
 use super::axis::{self, Axis};
 use super::ink::Ink;
 use super::sheet::{DrawError, Key, MARGIN, Panel, Sheet, Stroke};
-use super::Figure;
 
 /// More lines on one figure cannot be told apart.
 const STEPS_MAX: usize = 6;
@@ -73,8 +73,9 @@ fn curve(step: &StepResult, what: &str) -> Vec<(f64, u64)> {
     };
     match step.histograms.get(what).and_then(|text| histogram::decode(text).ok()) {
         Some(histogram) if !histogram.is_empty() => {
-            let end = (histogram.len() as f64).log10();
-            let points = (0..=(end / STEP_NINES) as u32).map(|n| f64::from(n) * STEP_NINES);
+            let (start, end) = (axis::nines(0.1), (histogram.len() as f64).log10());
+            let steps = ((end - start) / STEP_NINES).max(0.0) as u32;
+            let points = (0..=steps).map(|n| start + f64::from(n) * STEP_NINES);
             let mut curve: Vec<(f64, u64)> = points
                 .map(|at| (at, histogram.value_at_quantile(1.0 - 10f64.powf(-at)).min(summary.max)))
                 .collect();
@@ -87,7 +88,7 @@ fn curve(step: &StepResult, what: &str) -> Vec<(f64, u64)> {
 
 fn from_summary(summary: &LatencySummary) -> Vec<(f64, u64)> {
     let end = (summary.count as f64).log10();
-    let named = [(0.0, summary.min), (0.5, summary.p50), (0.9, summary.p90), (0.99, summary.p99), (0.999, summary.p999)];
+    let named = [(0.5, summary.p50), (0.9, summary.p90), (0.99, summary.p99), (0.999, summary.p999)];
     let points = named.into_iter().map(|(quantile, us)| (axis::nines(quantile), us));
     points.filter(|(at, _)| *at < end).chain([(end, summary.max)]).collect()
 }
@@ -126,7 +127,7 @@ impl Figure for Percentiles {
             title: "latency, logarithmic",
             x: &x,
             y: &y,
-            x_title: Some("percentile of operations (each label is one nine further)"),
+            x_title: Some("percentile of operations, one nine further at each label"),
             left: MARGIN,
             // Room for the step numbers at the lines' ends.
             width: sheet.inner() - 22.0,

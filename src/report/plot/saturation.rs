@@ -82,12 +82,16 @@ impl Saturation {
             .collect();
         legend.push((Key::Line(Stroke::dashed(Ink::Muted, 1.5)), "service p99".to_owned()));
         if self.points().any(|point| point.overloaded) {
-            legend.push((Key::Box(Ink::Text), "overloaded (ringed)".to_owned()));
+            legend.push((Key::Ring, "overloaded".to_owned()));
         }
         legend
     }
 
-    fn throughput<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>, at: &Place<'_>) -> Result<f64, DrawError<DB>> {
+    fn throughput<DB: DrawingBackend>(
+        &self,
+        sheet: &mut Sheet<'_, DB>,
+        at: &Place<'_>,
+    ) -> Result<f64, DrawError<DB>> {
         let largest = self.points().map(|point| point.rate.max(point.reached)).fold(0.0, f64::max);
         let y = Axis::from_zero(largest, 4, facts::per_second);
         let panel = at.panel("reached, against the intended rate (thin line)", &y);
@@ -101,8 +105,14 @@ impl Saturation {
         Ok(Sheet::<DB>::panel_height(&panel))
     }
 
-    fn latency<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>, at: &Place<'_>) -> Result<f64, DrawError<DB>> {
-        let values = self.points().flat_map(|p| [Some(p.response_p99_us), (p.service_p99_us > 0).then_some(p.service_p99_us)]);
+    fn latency<DB: DrawingBackend>(
+        &self,
+        sheet: &mut Sheet<'_, DB>,
+        at: &Place<'_>,
+    ) -> Result<f64, DrawError<DB>> {
+        let values = self
+            .points()
+            .flat_map(|p| [Some(p.response_p99_us), (p.service_p99_us > 0).then_some(p.service_p99_us)]);
         let y = Axis::latency(values.flatten());
         let panel = at.panel("response p99, logarithmic", &y);
         let mut chart = sheet.panel(&panel)?;
@@ -150,11 +160,10 @@ fn curve<DB: DrawingBackend>(
 ) -> Result<(), DrawError<DB>> {
     sheet.line(chart, points.iter().map(|(point, _)| *point).collect(), Stroke::solid(ink, 2.0))?;
     for (point, overloaded) in points {
-        if *overloaded {
-            sheet.dot(chart, *point, Ink::Text, 6.5)?;
-            sheet.dot(chart, *point, Ink::Paper, 5.0)?;
-        }
         sheet.dot(chart, *point, ink, 3.5)?;
+        if *overloaded {
+            sheet.ring(sheet.place(chart, *point))?;
+        }
     }
     Ok(())
 }

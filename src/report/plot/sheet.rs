@@ -14,8 +14,7 @@ use super::font::{self, Size};
 use super::ink::Ink;
 
 /// What a backend says when drawing failed.
-pub(super) type DrawError<DB> =
-    plotters::drawing::DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
+pub(super) type DrawError<DB> = plotters::drawing::DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 
 /// A panel's axes, ready for series.
 pub(super) type Chart<DB> = ChartContext<'static, DB, Cartesian2d<Axis, Axis>>;
@@ -49,6 +48,8 @@ pub(super) enum Key {
     Box(Ink),
     /// A step's number in its colour.
     Number(usize),
+    /// What marks an overloaded point.
+    Ring,
 }
 
 /// One pair of axes: where it stands and what its axes say.
@@ -105,7 +106,14 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
     }
 
     /// One line of text; `y` is its middle.
-    pub(super) fn text(&self, at: (f64, f64), side: HPos, size: Size, ink: Ink, text: &str) -> Result<(), DrawError<DB>> {
+    pub(super) fn text(
+        &self,
+        at: (f64, f64),
+        side: HPos,
+        size: Size,
+        ink: Ink,
+        text: &str,
+    ) -> Result<(), DrawError<DB>> {
         let style = font::style(size, ink, self.scale).pos(Pos::new(side, VPos::Center));
         self.area.draw(&Text::new(font::one_line(text), (self.px(at.0), self.px(at.1)), style))
     }
@@ -120,7 +128,14 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
     }
 
     /// A filled rectangle.
-    pub(super) fn fill(&self, left: f64, top: f64, width: f64, height: f64, ink: Ink) -> Result<(), DrawError<DB>> {
+    pub(super) fn fill(
+        &self,
+        left: f64,
+        top: f64,
+        width: f64,
+        height: f64,
+        ink: Ink,
+    ) -> Result<(), DrawError<DB>> {
         let corners = [(self.px(left), self.px(top)), (self.px(left + width), self.px(top + height))];
         self.area.draw(&Rectangle::new(corners, ink.color().filled()))
     }
@@ -142,9 +157,15 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
 
     /// A step's number on a disk of its colour, centred at a point of the sheet.
     pub(super) fn number(&self, at: (f64, f64), step: usize) -> Result<(), DrawError<DB>> {
-        let disk = Circle::new((self.px(at.0), self.px(at.1)), self.px(8.5), Ink::Line(step).color().filled());
+        let disk =
+            Circle::new((self.px(at.0), self.px(at.1)), self.px(8.5), Ink::Line(step).color().filled());
         self.area.draw(&disk)?;
         self.text((at.0, at.1 + 0.5), HPos::Center, Size::Small, Ink::Paper, &(step + 1).to_string())
+    }
+
+    /// A ring around a point of the sheet.
+    pub(super) fn ring(&self, at: (f64, f64)) -> Result<(), DrawError<DB>> {
+        self.area.draw(&Circle::new((self.px(at.0), self.px(at.1)), self.px(6.5), self.shape(Ink::Text, 1.5)))
     }
 
     /// A legend that flows over as many lines as it needs.
@@ -165,7 +186,7 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
             self.text((x + KEY_WIDTH, middle), HPos::Left, Size::Small, Ink::Text, &label)?;
             x += width + GAP;
         }
-        self.y += line + 4.0;
+        self.y += line + 10.0;
         Ok(())
     }
 
@@ -174,6 +195,7 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
             Key::Line(stroke) => self.rule((x, middle), (x + 20.0, middle), stroke),
             Key::Box(ink) => self.fill(x + 3.0, middle - 6.0, 14.0, 12.0, ink),
             Key::Number(step) => self.number((x + 10.0, middle), step),
+            Key::Ring => self.ring((x + 10.0, middle)),
         }
     }
 
@@ -225,7 +247,12 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
     }
 
     /// A line through points given as values; a lone point becomes a dot.
-    pub(super) fn line(&self, chart: &mut Chart<DB>, points: Vec<(f64, f64)>, stroke: Stroke) -> Result<(), DrawError<DB>> {
+    pub(super) fn line(
+        &self,
+        chart: &mut Chart<DB>,
+        points: Vec<(f64, f64)>,
+        stroke: Stroke,
+    ) -> Result<(), DrawError<DB>> {
         let shape = self.shape(stroke.ink, stroke.width);
         if let [point] = points[..] {
             return self.dot(chart, point, stroke.ink, stroke.width + 0.5);
@@ -239,13 +266,23 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
     }
 
     /// A dot, given as values.
-    pub(super) fn dot(&self, chart: &mut Chart<DB>, point: (f64, f64), ink: Ink, radius: f64) -> Result<(), DrawError<DB>> {
+    pub(super) fn dot(
+        &self,
+        chart: &mut Chart<DB>,
+        point: (f64, f64),
+        ink: Ink,
+        radius: f64,
+    ) -> Result<(), DrawError<DB>> {
         chart.draw_series([Circle::new(point, self.px(radius), ink.color().filled())])?;
         Ok(())
     }
 
     /// Rectangles, given as values.
-    pub(super) fn cells(&self, chart: &mut Chart<DB>, cells: impl IntoIterator<Item = ([(f64, f64); 2], Ink)>) -> Result<(), DrawError<DB>> {
+    pub(super) fn cells(
+        &self,
+        chart: &mut Chart<DB>,
+        cells: impl IntoIterator<Item = ([(f64, f64); 2], Ink)>,
+    ) -> Result<(), DrawError<DB>> {
         chart.draw_series(
             cells.into_iter().map(|(corners, ink)| Rectangle::new(corners, ink.color().filled())),
         )?;

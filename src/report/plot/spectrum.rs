@@ -153,7 +153,7 @@ fn ramp(largest: f64) -> Vec<(Key, String)> {
         .into_iter()
         .map(|step| {
             let count = Rows(begins(step).round() as u64);
-            let unit = if step == 0 { " a second or more" } else { "" };
+            let unit = if step == 0 { " operation a second in this bucket" } else { "" };
             (Key::Box(Ink::Shade(step)), format!("{count}{unit}"))
         })
         .collect();
@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn seconds_are_merged_into_columns_without_losing_a_count() {
-        let intervals: Vec<Interval> = (0..10).map(|s| second(f64::from(s), &[(100, 3), (1000, 1)])).collect();
+        let intervals: Vec<Interval> =
+            (0..10).map(|s| second(f64::from(s), &[(100, 3), (1000, 1)])).collect();
         for columns in [1, 3, 10, 100] {
             let counted: f64 = cells(&intervals, columns).iter().map(|c| c.per_s * (c.to_s - c.from_s)).sum();
             assert_eq!(counted.round(), 40.0, "{columns}");

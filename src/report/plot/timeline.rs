@@ -61,9 +61,10 @@ impl Timeline {
 
     /// Points of the intervals that have samples, broken where there are none.
     fn runs(&self, value: impl Fn(&Interval) -> Option<f64>) -> Vec<Vec<(f64, f64)>> {
-        let points = self.intervals.iter().map(|interval| {
-            value(interval).map(|value| (interval.start_s + interval.length_s / 2.0, value))
-        });
+        let points = self
+            .intervals
+            .iter()
+            .map(|interval| value(interval).map(|value| (interval.start_s + interval.length_s / 2.0, value)));
         unbroken(points)
     }
 
@@ -116,7 +117,8 @@ impl Timeline {
 
     fn backlog<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>, x: &Axis) -> Result<(), DrawError<DB>> {
         let y = Axis::from_zero(self.largest_backlog_age_s(), 3, facts::seconds);
-        let panel = self.small_panel(sheet, "backlog: how long the oldest unsent operation has been due", x, &y);
+        let panel =
+            self.small_panel(sheet, "backlog: how long the oldest unsent operation has been due", x, &y);
         let cut = cut_s(&self.intervals);
         let panel = Panel { cut: &cut, ..panel };
         let mut chart = sheet.panel(&panel)?;
@@ -133,7 +135,17 @@ impl Timeline {
         x: &'p Axis,
         y: &'p Axis,
     ) -> Panel<'p> {
-        Panel { title, x, y, x_title: None, left: MARGIN, width: sheet.inner(), height: 80.0, labels: 58.0, cut: &[] }
+        Panel {
+            title,
+            x,
+            y,
+            x_title: None,
+            left: MARGIN,
+            width: sheet.inner(),
+            height: 80.0,
+            labels: 58.0,
+            cut: &[],
+        }
     }
 }
 
