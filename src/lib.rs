@@ -25,4 +25,6 @@ pub mod recorder;
 pub mod results;
 pub mod server;
 pub mod spec;
+pub mod table;
 pub mod units;
+pub mod workload;
