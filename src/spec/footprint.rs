@@ -141,14 +141,6 @@ fn column_bytes(dataset: &Dataset, column: usize) -> f64 {
     }
     let variable = |bytes: f64, most: f64| bytes + if most > 255.0 && bytes > 127.0 { 2.0 } else { 1.0 };
     match kind {
-        ColumnKind::Integer { bytes, .. } => f64::from(*bytes),
-        ColumnKind::Date => 3.0,
-        ColumnKind::DateTime { fraction } => 5.0 + f64::from(fraction.div_ceil(2)),
-        ColumnKind::Timestamp { fraction } => 4.0 + f64::from(fraction.div_ceil(2)),
-        ColumnKind::Enum(labels) => if labels.len() > 255 { 2.0 } else { 1.0 },
-        ColumnKind::Decimal { precision, scale } => {
-            f64::from(digits_bytes(precision - scale) + digits_bytes(*scale))
-        }
         ColumnKind::Binary(length) => f64::from(*length),
         ColumnKind::Char(text) if text.charset != Charset::Utf8mb4 => f64::from(text.characters),
         ColumnKind::Char(text) => {
@@ -160,6 +152,22 @@ fn column_bytes(dataset: &Dataset, column: usize) -> f64 {
             variable(text_bytes(dataset, column, text.characters), most)
         }
         ColumnKind::VarBinary(length) => variable(f64::from(*length).min(16.0), f64::from(*length)),
+        fixed => fixed_bytes(fixed) as f64,
+    }
+}
+
+/// Bytes of a column whose values all have the same length; 0 for text and binary strings.
+pub(super) fn fixed_bytes(kind: &ColumnKind) -> u64 {
+    match kind {
+        ColumnKind::Integer { bytes, .. } => u64::from(*bytes),
+        ColumnKind::Date => 3,
+        ColumnKind::DateTime { fraction } => 5 + u64::from(fraction.div_ceil(2)),
+        ColumnKind::Timestamp { fraction } => 4 + u64::from(fraction.div_ceil(2)),
+        ColumnKind::Enum(labels) => 1 + u64::from(labels.len() > 255),
+        ColumnKind::Decimal { precision, scale } => {
+            u64::from(digits_bytes(precision - scale) + digits_bytes(*scale))
+        }
+        ColumnKind::Char(_) | ColumnKind::VarChar(_) | ColumnKind::Binary(_) | ColumnKind::VarBinary(_) => 0,
     }
 }
 

@@ -328,7 +328,7 @@ fn part_bytes_max(kind: &ColumnKind, prefix: Option<u16>) -> u64 {
     match kind {
         ColumnKind::Char(text) | ColumnKind::VarChar(text) => characters(text),
         ColumnKind::Binary(bytes) | ColumnKind::VarBinary(bytes) => u64::from(prefix.unwrap_or(*bytes)),
-        other => super::super::footprint::fixed_bytes(other).unwrap_or(0),
+        other => crate::spec::footprint::fixed_bytes(other),
     }
 }
 
