@@ -8,7 +8,7 @@ use super::screen::{Screen, print_json};
 use super::server_choice;
 use crate::cli::{ServerAction, ServerCommandArgs, ServerUpArgs, ServerWhereArgs};
 use crate::server::owned::ServerStatus;
-use crate::server::{self};
+use crate::server::{install, owned};
 use crate::spec::server::ServerSpec;
 
 /// Runs the command.
@@ -17,7 +17,7 @@ pub async fn run(args: ServerCommandArgs) -> anyhow::Result<ExitCode> {
         ServerAction::Up(args) => up(args).await,
         ServerAction::Down(args) => down(args).await,
         ServerAction::Status(args) => status(args).await,
-        ServerAction::Install => install(),
+        ServerAction::Install => install_server(),
     }
 }
 
@@ -25,14 +25,14 @@ async fn up(args: ServerUpArgs) -> anyhow::Result<ExitCode> {
     let ServerSpec::Owned(spec) = server_choice::spec(&args.server)? else {
         bail!("start a server: only an owned server can be started — leave --server out");
     };
-    let status = server::owned::up(&spec, &server_choice::home()?).await?;
+    let status = owned::up(&spec, &server_choice::home()?).await?;
     show(args.json, "up", &status)?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn down(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
     let spec = server_choice::owned_in(args.data_directory);
-    match server::owned::down(&spec, &server_choice::home()?).await? {
+    match owned::down(&spec, &server_choice::home()?).await? {
         Some(stopped) => show(args.json, "stopped", &stopped)?,
         None => nothing_runs(args.json)?,
     }
@@ -41,7 +41,7 @@ async fn down(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
 
 async fn status(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
     let spec = server_choice::owned_in(args.data_directory);
-    match server::owned::status(&spec, &server_choice::home()?).await {
+    match owned::status(&spec, &server_choice::home()?).await {
         Some(running) => {
             show(args.json, "up", &running)?;
             Ok(ExitCode::SUCCESS)
@@ -53,8 +53,10 @@ async fn status(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn install() -> anyhow::Result<ExitCode> {
-    bail!("pending")
+fn install_server() -> anyhow::Result<ExitCode> {
+    let installed = install::install(&server_choice::home()?)?;
+    Screen::new(false).line("setup", &installed);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn show(json: bool, state: &str, status: &ServerStatus) -> anyhow::Result<()> {

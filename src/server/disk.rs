@@ -85,6 +85,15 @@ pub enum DiskError {
 /// The speed of the disk under `folder`, from the home's note if that is younger than `max_age`, else
 /// measured now, which takes about 5 s. Blocks.
 pub fn speed(home: &Home, folder: &Path, max_age: Duration) -> Result<DiskSpeed, DiskError> {
+    remembered(home, folder, max_age, || measure(folder, MEASURED, SPAN))
+}
+
+fn remembered(
+    home: &Home,
+    folder: &Path,
+    max_age: Duration,
+    measure: impl FnOnce() -> Result<DiskSpeed, DiskError>,
+) -> Result<DiskSpeed, DiskError> {
     let note = home.path().join("disk.json");
     let key = folder.display().to_string();
     let mut notes: BTreeMap<String, DiskSpeed> =
@@ -92,7 +101,7 @@ pub fn speed(home: &Home, folder: &Path, max_age: Duration) -> Result<DiskSpeed,
     if let Some(known) = notes.get(&key).filter(|known| known.age() < max_age) {
         return Ok(*known);
     }
-    let speed = measure(folder, MEASURED)?;
+    let speed = measure()?;
     notes.insert(key, speed);
     // Without the note it is measured again next time, no more.
     let _ = fs::create_dir_all(home.path());
@@ -100,9 +109,9 @@ pub fn speed(home: &Home, folder: &Path, max_age: Duration) -> Result<DiskSpeed,
     Ok(speed)
 }
 
-/// Measures the disk under `folder` with a file of up to `bytes`, a quarter of what is free at most. The
-/// file is removed afterwards. Blocks.
-pub fn measure(folder: &Path, bytes: Bytes) -> Result<DiskSpeed, DiskError> {
+/// Measures the disk under `folder`: writes a file of up to `bytes`, a quarter of what is free at most, reads
+/// it for `span`, and appends for as long. The files are removed afterwards. Blocks.
+pub fn measure(folder: &Path, bytes: Bytes, span: Duration) -> Result<DiskSpeed, DiskError> {
     let failed = |act| move |source| DiskError::Io { path: folder.to_owned(), act, source };
     let free = free_space(folder).map_err(failed("ask for free space"))?;
     let bytes = bytes.0.min(free.0 / 4);
@@ -111,10 +120,10 @@ pub fn measure(folder: &Path, bytes: Bytes) -> Result<DiskSpeed, DiskError> {
     }
     let file = Scratch::new(folder, "big");
     let write_mib_per_s = write_in_order(&file.0, bytes).map_err(failed("write"))?;
-    let read_16k_per_s = read_at_random(&file.0, bytes).map_err(failed("read"))?;
+    let read_16k_per_s = read_at_random(&file.0, bytes, span).map_err(failed("read"))?;
     drop(file);
     let file = Scratch::new(folder, "small");
-    let fsync_per_s = append_and_sync(&file.0).map_err(failed("append and fdatasync"))?;
+    let fsync_per_s = append_and_sync(&file.0, span).map_err(failed("append and fdatasync"))?;
     Ok(DiskSpeed { write_mib_per_s, fsync_per_s, read_16k_per_s, measured_at_s: now_s() })
 }
 
@@ -184,7 +193,7 @@ fn write_in_order(path: &Path, bytes: u64) -> io::Result<f64> {
     Ok(mib / begun.elapsed().as_secs_f64())
 }
 
-fn read_at_random(path: &Path, bytes: u64) -> io::Result<Option<f64>> {
+fn read_at_random(path: &Path, bytes: u64, span: Duration) -> io::Result<Option<f64>> {
     let (file, direct) = open_direct(OpenOptions::new().read(true), path)?;
     if !direct {
         return Ok(None);
@@ -193,7 +202,7 @@ fn read_at_random(path: &Path, bytes: u64) -> io::Result<Option<f64>> {
     let begun = Instant::now();
     let read = || -> io::Result<u64> {
         let (mut buffer, mut random, mut count) = (Aligned::new(PAGE_BYTES), rand::rng(), 0);
-        while begun.elapsed() < SPAN {
+        while begun.elapsed() < span {
             let page = random.random_range(0..pages);
             file.read_exact_at(buffer.get(), page * PAGE_BYTES as u64)?;
             count += 1;
@@ -208,11 +217,11 @@ fn read_at_random(path: &Path, bytes: u64) -> io::Result<Option<f64>> {
     Ok(Some(counts?.iter().sum::<u64>() as f64 / begun.elapsed().as_secs_f64()))
 }
 
-fn append_and_sync(path: &Path) -> io::Result<f64> {
+fn append_and_sync(path: &Path, span: Duration) -> io::Result<f64> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     let block = [0x5a; APPEND_BYTES];
     let (begun, mut count) = (Instant::now(), 0u32);
-    while begun.elapsed() < SPAN {
+    while begun.elapsed() < span {
         file.write_all(&block)?;
         file.sync_data()?;
         count += 1;
@@ -225,17 +234,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_is_measured_once_and_remembered_and_nothing_is_left_behind() {
-        let folder =
-            tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder on the project's disk");
-        let home = Home::at(folder.path().join("home")).expect("a path");
-        let data = folder.path().join("data");
-        fs::create_dir(&data).expect("a folder");
-        let hour = Duration::from_secs(3600);
-        let first = speed(&home, &data, hour).expect("measured");
-        assert!(first.write_mib_per_s > 0.0 && first.fsync_per_s > 0.0);
-        assert_eq!(speed(&home, &data, hour).expect("remembered"), first);
-        assert_eq!(fs::read_dir(&data).expect("a folder").count(), 0);
+    fn a_disk_is_measured_and_nothing_is_left_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let speed = measure(folder.path(), Bytes::mib(16), Duration::from_millis(50)).expect("measured");
+        assert!(speed.write_mib_per_s > 0.0 && speed.fsync_per_s > 0.0);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        let missing = measure(Path::new("/no/such/folder"), MEASURED, SPAN).expect_err("nothing there");
+        assert!(missing.to_string().starts_with("measure the disk under /no/such/folder"), "{missing}");
+    }
+
+    #[test]
+    fn a_speed_is_remembered_by_folder_until_it_is_too_old() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path()).expect("a path");
+        let of = |write: f64| DiskSpeed {
+            write_mib_per_s: write,
+            fsync_per_s: 2.0,
+            read_16k_per_s: None,
+            measured_at_s: now_s() - 60,
+        };
+        let ask = |name: &str, max_age: u64, write: f64| {
+            let max_age = Duration::from_secs(max_age);
+            remembered(&home, Path::new(name), max_age, || Ok(of(write))).expect("known").write_mib_per_s
+        };
+        assert_eq!(ask("/a", 3600, 1.0), 1.0);
+        assert_eq!(ask("/a", 3600, 2.0), 1.0);
+        assert_eq!(ask("/b", 3600, 3.0), 3.0);
+        assert_eq!(ask("/a", 30, 4.0), 4.0);
+        fs::write(folder.path().join("disk.json"), "not JSON").expect("written");
+        assert_eq!(ask("/a", 3600, 5.0), 5.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! - [`address`] where it answers; [`version`] what it is
 //! - [`guard`] what keeps us off tables that are not ours
 //! - [`counters`] what it counts while it is measured; [`local`] what the kernel knows of it
-//! - [`machine`], [`disk`] what it runs on
+//! - [`machine`], [`disk`] what it runs on; [`doctor`] what is to be said about all that
 
 pub mod address;
 pub mod attached;
@@ -12,6 +12,7 @@ pub mod container;
 pub mod counters;
 mod describe;
 pub mod disk;
+pub mod doctor;
 pub mod guard;
 pub mod home;
 pub mod install;

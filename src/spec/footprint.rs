@@ -1,229 +1,238 @@
-//! How many bytes a dataset takes in InnoDB, by arithmetic on its definition.
+//! How many bytes a table's rows will take: arithmetic from its definition, no server needed.
 //!
-//! 16 KiB pages, ROW_FORMAT=DYNAMIC. A page holds 16,384 − 120 (headers, infimum, supremum) − 8 (trailer)
-//! − 4 (the two directory slots that are always there) = 16,252 bytes; each record also costs half a byte
-//! of directory (one two-byte slot for a group of four). Sources: `storage/innobase/include/page0types.h`
-//! and the record format described in the manual's "InnoDB Row Formats".
+//! Sources: InnoDB's page and record headers (storage/innobase/include/page0types.h, page0page.h) as of MySQL
+//! 8.0, and trials on 9.7.4: 16 KiB pages, ROW_FORMAT=DYNAMIC.
 
-use crate::spec::dataset::{Dataset, Fill, KeyShape, Recipe};
-use crate::spec::table::{Column, ColumnKind, KeyPart, Text};
-use crate::units::Bytes;
+use super::dataset::{Dataset, Fill, Recipe};
+use super::table::{Charset, ColumnKind, KeyPart, Table};
+use crate::units::{Bytes, Rows};
 
-/// Bytes of a page that records and their directory share.
-const PAGE_USABLE: f64 = 16_252.0;
 /// Bytes of a page.
 const PAGE: f64 = 16_384.0;
-/// Directory bytes for each record.
-const DIRECTORY_PER_RECORD: f64 = 0.5;
-/// Record header.
+/// Bytes of a page that records and the directory share: page less headers (120), trailer (8) and the two
+/// directory slots that every page has (4).
+const PAGE_USABLE: f64 = 16_252.0;
+/// Directory bytes a record: 2 for each group of 4 to 8 records; 4 when rows come in order.
+const DIRECTORY_A_RECORD: f64 = 0.5;
+/// Before each record of the COMPACT and DYNAMIC formats.
 const RECORD_HEADER: f64 = 5.0;
-/// DB_TRX_ID and DB_ROLL_PTR of a clustered leaf record.
+/// DB_TRX_ID and DB_ROLL_PTR, in each record of the clustered index.
 const SYSTEM_COLUMNS: f64 = 13.0;
-/// Child page number in a node pointer.
+/// How full inserts in key order leave a clustered leaf: a sixteenth stays free.
+const FILL_SORTED: f64 = 15.0 / 16.0;
+/// How full inserts in random order leave a leaf in the long run: ln 2.
+const FILL_RANDOM: f64 = std::f64::consts::LN_2;
+/// A child page's number in a node pointer.
 const CHILD_PAGE: f64 = 4.0;
-/// Share of a clustered leaf that ascending inserts fill: one sixteenth is kept free.
-const FILL_CLUSTERED: f64 = 15.0 / 16.0;
-/// Share of a page that random inserts leave filled in the long run: ln 2.
-const FILL_RANDOM: f64 = 0.69;
-/// A partition's own pages and the extents that the server keeps ahead, once per partition.
-const PARTITION_OVERHEAD: u64 = 4 << 20;
-/// Pages that a growing segment holds in reserve, as a share.
-const RESERVE: f64 = 1.01;
+/// What files are larger than their used pages: they grow by 4 MiB, and a segment reserves some extents.
+const ALLOCATION: f64 = 1.03;
+/// A partition's file before its first row.
+const EMPTY_FILE: f64 = 114_688.0;
 
-/// A dataset's size.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Footprint {
-    /// The clustered index first, then the secondary ones in definition order.
-    pub indexes: Vec<IndexFootprint>,
-    /// All files of the table.
-    pub bytes: Bytes,
-}
-
-/// One index's size.
+/// One index's share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexFootprint {
     /// `PRIMARY` or the index's name.
     pub name: String,
-    /// Mean bytes of a leaf record, header included.
+    /// Bytes of one leaf record, its header included.
     pub record_bytes: f64,
-    /// Rows on a leaf page at the dataset's fill.
-    pub rows_per_leaf: f64,
-    /// Leaf pages over all partitions.
-    pub leaf_pages: f64,
-    /// Pages above the leaves.
-    pub node_pages: f64,
+    /// Share of a leaf's usable bytes that records fill.
+    pub fill: f64,
+    /// Bytes on disk for each row: leaves, and the levels above them.
+    pub bytes_a_row: f64,
 }
 
-/// The size of a dataset after its load.
-pub fn of(dataset: &Dataset) -> Footprint {
-    let rows = dataset.rows.0 as f64;
-    let mut indexes = vec![clustered(dataset, rows)];
-    for index in &dataset.table.indexes {
-        indexes.push(secondary(dataset, &index.name, &index.parts, rows));
-    }
-    let pages: f64 = indexes.iter().map(|index| index.leaf_pages + index.node_pages).sum();
-    let partitions = dataset.table.partitioning.as_ref().map_or(1, |p| p.partitions.len() as u64);
-    let bytes = Bytes((pages * PAGE * RESERVE) as u64 + partitions * PARTITION_OVERHEAD);
-    Footprint { indexes, bytes }
+/// A table's bytes for each row, by index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Footprint {
+    /// The clustered index first.
+    pub indexes: Vec<IndexFootprint>,
+    files: f64,
 }
 
 impl Footprint {
-    /// Bytes a row, all indexes and overheads included.
-    pub fn bytes_per_row(&self, dataset: &Dataset) -> f64 {
-        self.bytes.0 as f64 / dataset.rows.0.max(1) as f64
+    /// For a dataset as it is loaded.
+    pub fn new(dataset: &Dataset) -> Footprint {
+        let table = &dataset.table;
+        let clustered_fill = match (dataset.fill, comes_sorted(dataset, &table.primary_key)) {
+            (Fill::Fresh, true) => FILL_SORTED,
+            _ => FILL_RANDOM,
+        };
+        let mut indexes = vec![index(
+            "PRIMARY",
+            clustered_record(dataset),
+            key_bytes(dataset, &table.primary_key),
+            clustered_fill,
+        )];
+        for secondary in &table.indexes {
+            let parts = with_primary_key(&secondary.parts, table);
+            let record = record_bytes(dataset, &parts);
+            let fill = if comes_sorted(dataset, &secondary.parts) { 1.0 } else { FILL_RANDOM };
+            indexes.push(index(&secondary.name, record, record - RECORD_HEADER, fill));
+        }
+        let files = table.partitioning.as_ref().map_or(1, |partitioning| partitioning.partitions.len());
+        Footprint { indexes, files: files as f64 }
+    }
+
+    /// Bytes on disk for each row, all indexes together.
+    pub fn bytes_a_row(&self) -> f64 {
+        self.indexes.iter().map(|index| index.bytes_a_row).sum()
+    }
+
+    /// Bytes on disk for so many rows.
+    pub fn bytes(&self, rows: Rows) -> Bytes {
+        Bytes((rows.0 as f64 * self.bytes_a_row() * ALLOCATION + self.files * EMPTY_FILE).ceil() as u64)
+    }
+
+    /// How many rows fit into so many bytes.
+    pub fn rows_in(&self, bytes: Bytes) -> Rows {
+        let for_rows = (bytes.0 as f64 - self.files * EMPTY_FILE).max(0.0);
+        Rows((for_rows / (self.bytes_a_row() * ALLOCATION)) as u64)
     }
 }
 
-fn clustered(dataset: &Dataset, rows: f64) -> IndexFootprint {
-    let all: Vec<usize> = dataset.table.loaded_columns().map(|(column, _)| column).collect();
-    let record = record_bytes(dataset, &all) + SYSTEM_COLUMNS;
-    let key: Vec<usize> = dataset.table.primary_key.iter().map(|part| part.column).collect();
-    let fill = match dataset.fill {
-        Fill::Fresh => FILL_CLUSTERED,
-        Fill::Aged => FILL_RANDOM,
-    };
-    index_footprint("PRIMARY".to_owned(), record, record_bytes(dataset, &key) + CHILD_PAGE, fill, rows)
+fn index(name: &str, record_bytes: f64, key_bytes: f64, fill: f64) -> IndexFootprint {
+    let rows_a_leaf = (PAGE_USABLE * fill / (record_bytes + DIRECTORY_A_RECORD)).floor().max(2.0);
+    let node = RECORD_HEADER + key_bytes + CHILD_PAGE + DIRECTORY_A_RECORD;
+    let fan_out = (PAGE_USABLE * fill / node).max(2.0);
+    // Leaves, and above them a level for every power of the fan-out: a geometric series.
+    let bytes_a_row = PAGE / rows_a_leaf * (1.0 + 1.0 / (fan_out - 1.0));
+    IndexFootprint { name: name.to_owned(), record_bytes, fill, bytes_a_row }
 }
 
-fn secondary(dataset: &Dataset, name: &str, parts: &[KeyPart], rows: f64) -> IndexFootprint {
+fn clustered_record(dataset: &Dataset) -> f64 {
+    let columns: Vec<usize> = stored_columns(&dataset.table).collect();
+    let row_id = if dataset.table.primary_key.is_empty() { 6.0 } else { 0.0 };
+    record_bytes(dataset, &columns) + SYSTEM_COLUMNS + row_id
+}
+
+/// Generated columns count too: whether they are STORED is not known here, and 0 would promise too much.
+fn stored_columns(table: &Table) -> impl Iterator<Item = usize> {
+    0..table.columns.len()
+}
+
+fn with_primary_key(parts: &[KeyPart], table: &Table) -> Vec<usize> {
     let mut columns: Vec<usize> = parts.iter().map(|part| part.column).collect();
-    for part in &dataset.table.primary_key {
+    for part in &table.primary_key {
         if !columns.contains(&part.column) {
             columns.push(part.column);
         }
     }
-    let record = record_bytes(dataset, &columns);
-    // Rows do not come in this index's order, so its pages split in the middle.
-    index_footprint(name.to_owned(), record, record + CHILD_PAGE, FILL_RANDOM, rows)
+    columns
 }
 
-fn index_footprint(name: String, record: f64, node: f64, fill: f64, rows: f64) -> IndexFootprint {
-    let per_page = |record: f64| (PAGE_USABLE * fill / (record + DIRECTORY_PER_RECORD)).floor().max(2.0);
-    let rows_per_leaf = per_page(record);
-    let leaf_pages = (rows / rows_per_leaf).ceil();
-    let mut node_pages = 0.0;
-    let mut level = leaf_pages;
-    while level > 1.0 {
-        level = (level / per_page(node)).ceil();
-        node_pages += level;
-    }
-    IndexFootprint { name, record_bytes: record, rows_per_leaf, leaf_pages, node_pages }
+fn key_bytes(dataset: &Dataset, parts: &[KeyPart]) -> f64 {
+    let columns: Vec<usize> = parts.iter().map(|part| part.column).collect();
+    record_bytes(dataset, &columns) - RECORD_HEADER
 }
 
+/// Header, NULL bits, lengths and values of a record of these columns.
 fn record_bytes(dataset: &Dataset, columns: &[usize]) -> f64 {
-    let nullable = columns.iter().filter(|&&column| dataset.table.columns[column].nullable).count();
-    let data: f64 = columns.iter().map(|&column| column_bytes(dataset, column)).sum();
-    RECORD_HEADER + nullable.div_ceil(8) as f64 + data
+    let nullable = columns.iter().filter(|column| dataset.table.columns[**column].nullable).count();
+    let values: f64 = columns.iter().map(|column| column_bytes(dataset, *column)).sum();
+    RECORD_HEADER + nullable.div_ceil(8) as f64 + values
 }
 
-/// Mean bytes of a column in a record, its length bytes included.
+/// A column's bytes in a record, its length bytes included.
 fn column_bytes(dataset: &Dataset, column: usize) -> f64 {
-    let definition: &Column = &dataset.table.columns[column];
-    let recipe = dataset.recipes.get(column).and_then(Option::as_ref);
-    if matches!(recipe, Some(Recipe::Null)) {
+    let kind = &dataset.table.columns[column].kind;
+    if matches!(dataset.recipes[column], Some(Recipe::Null)) {
         return 0.0;
     }
-    match &definition.kind {
+    let variable = |bytes: f64, most: f64| bytes + if most > 255.0 && bytes > 127.0 { 2.0 } else { 1.0 };
+    match kind {
+        ColumnKind::Integer { bytes, .. } => f64::from(*bytes),
+        ColumnKind::Date => 3.0,
+        ColumnKind::DateTime { fraction } => 5.0 + f64::from(fraction.div_ceil(2)),
+        ColumnKind::Timestamp { fraction } => 4.0 + f64::from(fraction.div_ceil(2)),
+        ColumnKind::Enum(labels) => if labels.len() > 255 { 2.0 } else { 1.0 },
+        ColumnKind::Decimal { precision, scale } => {
+            f64::from(digits_bytes(precision - scale) + digits_bytes(*scale))
+        }
+        ColumnKind::Binary(length) => f64::from(*length),
+        ColumnKind::Char(text) if text.charset != Charset::Utf8mb4 => f64::from(text.characters),
+        ColumnKind::Char(text) => {
+            let most = f64::from(text.characters) * 4.0;
+            variable(text_bytes(dataset, column, text.characters).max(f64::from(text.characters)), most)
+        }
         ColumnKind::VarChar(text) => {
-            let length = text_length(recipe, text);
-            length + length_bytes(length, bytes_max(text))
+            let most = f64::from(text.characters) * f64::from(text.charset.bytes_per_character_max());
+            variable(text_bytes(dataset, column, text.characters), most)
         }
-        ColumnKind::Char(text) if text.charset.bytes_per_character_max() > 1 => {
-            let length = text_length(recipe, text).max(f64::from(text.characters));
-            length + length_bytes(length, bytes_max(text))
-        }
-        ColumnKind::Char(text) => f64::from(text.characters),
-        ColumnKind::Binary(bytes) => f64::from(*bytes),
-        ColumnKind::VarBinary(bytes) => {
-            f64::from(*bytes) + length_bytes(f64::from(*bytes), u32::from(*bytes))
-        }
-        other => fixed_bytes(other).unwrap_or(0) as f64,
+        ColumnKind::VarBinary(length) => variable(f64::from(*length).min(16.0), f64::from(*length)),
     }
 }
 
-fn bytes_max(text: &Text) -> u32 {
-    u32::from(text.characters) * u32::from(text.charset.bytes_per_character_max())
+/// Packed decimal: 4 bytes for nine digits, and for the rest 1 to 4 (MySQL's strings/decimal.cc).
+fn digits_bytes(digits: u8) -> u8 {
+    const REST: [u8; 9] = [0, 1, 1, 2, 2, 3, 3, 4, 4];
+    digits / 9 * 4 + REST[usize::from(digits % 9)]
 }
 
-/// One byte when the column holds at most 255 bytes or the value is shorter than 128, else two.
-fn length_bytes(length: f64, bytes_max: u32) -> f64 {
-    if bytes_max <= 255 || length < 128.0 { 1.0 } else { 2.0 }
-}
-
-/// Mean bytes of a text column's values.
-fn text_length(recipe: Option<&Recipe>, text: &Text) -> f64 {
-    let whole = f64::from(text.characters);
-    match recipe {
-        Some(Recipe::SortedKey(shape) | Recipe::ShuffledKey(shape)) => key_length(shape, whole),
-        Some(Recipe::Constant(literal)) => literal.len() as f64,
-        Some(Recipe::Choice(choices)) => {
-            let weights: u64 = choices.iter().map(|(_, weight)| u64::from(*weight)).sum();
-            let bytes: u64 =
-                choices.iter().map(|(label, weight)| label.len() as u64 * u64::from(*weight)).sum();
-            bytes as f64 / weights.max(1) as f64
+/// The mean length of a text column's values, as its recipe makes them.
+fn text_bytes(dataset: &Dataset, column: usize, characters: u16) -> f64 {
+    let room = f64::from(characters);
+    match &dataset.recipes[column] {
+        Some(Recipe::SortedKey(shape) | Recipe::ShuffledKey(shape)) => {
+            let prefix = shape.prefix.len() as f64;
+            prefix + shape.digits.map_or((room - prefix).min(24.0), f64::from)
         }
-        _ => whole,
+        Some(Recipe::Constant(text)) => text.len() as f64,
+        Some(Recipe::Choice(values)) => {
+            let weights: f64 = values.iter().map(|(_, weight)| f64::from(*weight)).sum();
+            let bytes: f64 = values.iter().map(|(text, weight)| text.len() as f64 * f64::from(*weight)).sum();
+            bytes / weights.max(1.0)
+        }
+        Some(Recipe::Hash { .. }) => room.min(12.0),
+        _ => room,
     }
 }
 
-/// Digits that a key has when its shape does not say: what the column holds, at most 24.
-const KEY_DIGITS_MAX: f64 = 24.0;
-
-fn key_length(shape: &KeyShape, whole: f64) -> f64 {
-    let prefix = shape.prefix.len() as f64;
-    let digits = shape.digits.map_or((whole - prefix).min(KEY_DIGITS_MAX), f64::from);
-    prefix + digits
-}
-
-/// Bytes of a column whose values all have the same length; `None` for the others.
-pub fn fixed_bytes(kind: &ColumnKind) -> Option<u64> {
-    Some(match kind {
-        ColumnKind::Integer { bytes, .. } => u64::from(*bytes),
-        ColumnKind::Date => 3,
-        ColumnKind::DateTime { fraction } => 5 + u64::from(fraction.div_ceil(2)),
-        ColumnKind::Timestamp { fraction } => 4 + u64::from(fraction.div_ceil(2)),
-        ColumnKind::Enum(labels) => 1 + u64::from(labels.len() > 255),
-        ColumnKind::Decimal { precision, scale } => decimal_bytes(precision - scale.min(precision), *scale),
-        ColumnKind::Binary(bytes) => u64::from(*bytes),
-        ColumnKind::Char(_) | ColumnKind::VarChar(_) | ColumnKind::VarBinary(_) => return None,
-    })
-}
-
-/// Nine digits take four bytes; a rest of 1-2, 3-4, 5-6 or 7-9 digits takes one to four.
-fn decimal_bytes(integer_digits: u8, fraction_digits: u8) -> u64 {
-    let part = |digits: u8| u64::from(digits / 9) * 4 + u64::from((digits % 9).div_ceil(2));
-    part(integer_digits) + part(fraction_digits)
+/// Whether rows arrive in the order of this key: then its leaves are filled one after another.
+fn comes_sorted(dataset: &Dataset, parts: &[KeyPart]) -> bool {
+    let Some(first) = parts.first() else { return true };
+    match dataset.recipes[first.column] {
+        Some(Recipe::Sequence { .. }) => !first.descending,
+        Some(Recipe::SortedKey(_)) => {
+            !first.descending && dataset.key_order == super::dataset::KeyOrder::Sorted
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(dataset: &str, bytes_per_row: std::ops::Range<f64>) {
-        let dataset = Dataset::read(dataset).unwrap();
-        let per_row = of(&dataset).bytes_per_row(&dataset);
-        assert!(bytes_per_row.contains(&per_row), "{}: {per_row} bytes a row", dataset.name);
+    fn check(name: &str, record_bytes: &[f64]) {
+        let footprint = Footprint::new(&Dataset::read(name).unwrap());
+        let records: Vec<_> = footprint.indexes.iter().map(|index| index.record_bytes).collect();
+        assert_eq!(records, record_bytes, "{name}");
     }
 
     #[test]
-    fn built_in_datasets_have_the_sizes_that_servers_gave_them() {
-        check("t_idem", 65.0..76.0);
-        check("t_idem_hash", 45.0..70.0);
+    fn records_are_as_long_as_the_format_makes_them() {
+        // 5 header + 13 system; key 1+12, msg_id 8, day 3, status 1, token 4, owner 4, two DATETIME(3) 14.
+        check("t_idem", &[65.0]);
+        check("t_idem_hash", &[60.0]);
+        check("t_idem_surrogate", &[73.0, 5.0 + 13.0 + 8.0 + 3.0 + 8.0]);
+        check("t_idem_status_index", &[65.0, 5.0 + 1.0 + 7.0 + 13.0 + 8.0 + 3.0]);
+        check("seed", &[5.0 + 13.0 + 15.0 + 8.0 + 1.0]);
     }
 
     #[test]
-    fn more_rows_take_more_bytes() {
-        let dataset = Dataset::read("t_idem").unwrap();
-        let small = of(&dataset).bytes;
-        let large =
-            of(&dataset.scaled(Some(crate::units::Rows(700_000_000)), None, None, None).unwrap()).bytes;
-        assert!(large.0 > 60 * small.0 && large.0 < 72 * small.0);
+    fn rows_and_bytes_agree_with_each_other() {
+        let footprint = Footprint::new(&Dataset::read("t_idem").unwrap());
+        let bytes = footprint.bytes(Rows(700_000_000));
+        assert!((45.0..50.0).contains(&(bytes.0 as f64 / (1u64 << 30) as f64)), "{bytes}");
+        let rows = footprint.rows_in(bytes).0;
+        assert!((699_999_990..=700_000_001).contains(&rows), "{rows}");
     }
 
     #[test]
-    fn decimals_take_what_the_manual_says() {
-        assert_eq!(decimal_bytes(16, 4), 10);
-        assert_eq!(decimal_bytes(10, 2), 6);
+    fn decimals_are_packed_as_mysql_packs_them() {
+        // DECIMAL(20,4): 16 digits before the point take 4 + 4 bytes, 4 behind it 2.
+        assert_eq!(digits_bytes(16) + digits_bytes(4), 10);
+        assert_eq!(digits_bytes(10) + digits_bytes(2), 6);
     }
 }
