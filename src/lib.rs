@@ -19,7 +19,13 @@
 
 pub mod cli;
 pub mod command;
+pub mod drive;
+pub mod keys;
+pub mod load;
+pub mod recorder;
 pub mod report;
 pub mod results;
+pub mod server;
 pub mod spec;
+pub mod table;
 pub mod units;
