@@ -10,12 +10,16 @@ use super::{doctor, load};
 use crate::drive::{Options, Progress, Stop, Target};
 use crate::load::{LoadRequest, Loaded, Method, Verify};
 use crate::report::{self, text};
-use crate::results::{self, DatasetDescription, Run, RunStatus, StepResult, Tool, store};
+use crate::results::{self, DatasetDescription, Interval, Run, RunStatus, StepResult, Tool, store};
 use crate::server::{Server, machine, stop_signal};
 use crate::spec::dataset::{Dataset, Fill};
-use crate::spec::suite::{Step, Suite};
+use crate::spec::suite::{Load, Step, Suite};
 use crate::table::{inspect, row_counts};
+use crate::units::{Micros, grouped, three_digits};
 use crate::workload;
+
+/// The driver and the flags that decide how its answers are read.
+const DRIVER: &str = "sqlx 0.9, prepared statements, CLIENT_FOUND_ROWS";
 
 /// What is measured, on which rows, and where the result goes.
 pub struct Plan {
@@ -87,7 +91,7 @@ async fn begin(server: &Server, plan: &Plan, loaded: &Loaded) -> anyhow::Result<
         tool: Tool {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             git_revision: git_revision(),
-            driver: format!("{} · row counts by CLIENT_FOUND_ROWS", crate::drive::DRIVER),
+            driver: DRIVER.to_owned(),
             row_counts: row_counts.to_string(),
         },
         server: server.describe().await?,
@@ -124,6 +128,7 @@ async fn drive_steps(
     stop: &Stop,
     screen: &Screen,
 ) -> anyhow::Result<()> {
+    let name_width = text::name_width(plan.suite.steps.iter().map(|step| step.name.as_str()));
     let target = Target { options: server.connect_options(), server_pid: server.pid() };
     for (position, step) in plan.suite.steps.iter().enumerate() {
         if stop.is_requested() {
@@ -132,7 +137,7 @@ async fn drive_steps(
         let label = if position == 0 { "run" } else { "" };
         let bar = Arc::new(step_bar(screen, label, step));
         let options = Options {
-            log: Some(directory.join(store::log_name(&step.name, position))),
+            log: Some(store::log_path(directory, position, &step.name)),
             stop: stop.clone(),
             progress: Arc::new({
                 let bar = Arc::clone(&bar);
@@ -143,25 +148,50 @@ async fn drive_steps(
         let result = workload::run(step, &plan.dataset, &target, &options).await;
         drop(options);
         let result = result.with_context(|| format!("run step `{}`", step.name))?;
-        bar.finish(&text::step_line(&result));
+        bar.finish(&text::step_line(&result, name_width));
         store::save_percentiles(directory, position, &result)?;
         run.steps.push(result);
         run.finished_at = now();
         store::save(directory, run)?;
         if run.steps[position].failure.is_some() && server.connect().await.is_err() {
-            anyhow::bail!("run step `{}`: the server is gone — see its error log and {}", step.name, directory.display());
+            anyhow::bail!(
+                "run step `{}`: the server is gone — see its error log and {}",
+                step.name,
+                directory.display()
+            );
         }
     }
     Ok(())
 }
 
 fn step_bar(screen: &Screen, label: &'static str, step: &Step) -> Bar {
-    screen.bar(label, &text::planned_step(step), step.duration.0.as_secs().max(1))
+    screen.bar(label, &planned(step), step.duration.0.as_secs().max(1))
+}
+
+/// `claim, full key  2,000/s  16 connections  30 s`
+pub fn planned(step: &Step) -> String {
+    let load = match step.load {
+        Load::Open { rate, .. } => rate.to_string(),
+        Load::Closed { .. } => "closed loop".to_owned(),
+    };
+    format!("{}  {load}  {} connections  {}", step.name, step.load.connections(), step.duration)
+}
+
+/// What the last second was like: `1,998/s  p99 2.4 ms`, and the backlog if there is one.
+fn interval_line(interval: &Interval) -> String {
+    let per_second = interval.completed as f64 / interval.length_s.max(0.001);
+    let phase = if interval.phase == "measure" { "" } else { interval.phase.as_str() };
+    let backlog = match interval.backlog {
+        0 => String::new(),
+        due => format!("  {} due, oldest {} s", grouped(due), three_digits(interval.backlog_age_s)),
+    };
+    let p99 = Micros(interval.service_us.p99);
+    format!("{}/s  p99 {p99}{backlog}  {phase}", grouped(per_second.round() as u64))
 }
 
 fn show(bar: &Bar, progress: &Progress) {
     let at = progress.interval.start_s + progress.interval.length_s;
-    bar.set(at.max(0.0) as u64, text::interval_line(&progress.interval));
+    bar.set(at.max(0.0) as u64, interval_line(&progress.interval));
 }
 
 fn end(run: &mut Run, driven: &anyhow::Result<()>, stop: &Stop) {
@@ -207,7 +237,8 @@ fn now() -> String {
 
 /// The revision of the checkout that the command runs in.
 fn git_revision() -> String {
-    let asked = std::process::Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
+    let asked =
+        std::process::Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
     match asked {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
         _ => "unknown".to_owned(),

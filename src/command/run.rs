@@ -40,7 +40,12 @@ fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
         step: args.step.clone(),
     };
     let suite = Suite::read(&args.suite)?.with_overrides(&overrides);
-    anyhow::ensure!(!suite.steps.is_empty(), "run {}: no step's name contains --step's text — see `idembench list {}`", suite.name, args.suite);
+    anyhow::ensure!(
+        !suite.steps.is_empty(),
+        "run {}: no step's name contains --step's text — see `idembench list {}`",
+        suite.name,
+        args.suite
+    );
     let dataset = Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?;
     Ok(Plan { suite, dataset, out: args.out.clone() })
 }
