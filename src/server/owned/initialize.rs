@@ -16,6 +16,7 @@ use crate::units::Bytes;
 use super::child::{self, Ended};
 use super::error_log::LastWords;
 use super::files::{Files, remove_if_there, write_private};
+use super::start::FREE_WHEN_FULL;
 use crate::server::disk;
 use crate::server::locate::Mysqld;
 use crate::server::settings;
@@ -178,8 +179,7 @@ async fn make(files: &Files, mysqld: &Mysqld, spec: &OwnedSpec) -> Result<(), In
         return Ok(());
     }
     let free = disk::free_space(files.root()).unwrap_or_default();
-    // A server that ran out of space leaves less than a page cluster's worth of it.
-    if free < Bytes::mib(64) && !matches!(ended, Ended::NeverStarted(_)) {
+    if free < FREE_WHEN_FULL && !matches!(ended, Ended::NeverStarted(_)) {
         return Err(InitializeError::NoSpace {
             path: files.root().to_owned(),
             needed: FREE_SPACE_NEEDED,
