@@ -84,6 +84,35 @@ pub fn demanded(version: ServerVersion, spec: &OwnedSpec) -> Vec<Setting> {
     settings.0
 }
 
+/// Options that decide where the server is found and whom it serves: not the user's to give.
+const RESERVED: [&str; 14] = [
+    "bind-address",
+    "daemonize",
+    "datadir",
+    "defaults-extra-file",
+    "defaults-file",
+    "init-file",
+    "initialize",
+    "initialize-insecure",
+    "pid-file",
+    "port",
+    "secure-file-priv",
+    "skip-networking",
+    "socket",
+    "user",
+];
+
+/// The first of the user's options that is not the user's to give, or is no option at all.
+pub fn reserved(spec: &OwnedSpec) -> Option<&str> {
+    let is_reserved = |name: &str| {
+        let name = name.replace('_', "-");
+        let plain = name.trim_start_matches("loose-");
+        let odd = !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+        odd || RESERVED.contains(&plain)
+    };
+    spec.options.iter().map(|(name, _)| name.as_str()).find(|name| is_reserved(name))
+}
+
 /// `--name=value`, or `--name` for an empty value.
 pub fn argument((name, value): &Setting) -> String {
     if value.is_empty() { format!("--{name}") } else { format!("--{name}={value}") }
@@ -160,6 +189,21 @@ mod tests {
             (Bytes::mib(100), Bytes::mib(128)),
         ] {
             assert_eq!(default_buffer_pool(memory), pool, "{memory}");
+        }
+    }
+
+    #[test]
+    fn options_that_say_where_the_server_is_are_not_the_users() {
+        for (name, is_reserved) in [
+            ("innodb-io-capacity", false),
+            ("innodb_io_capacity", false),
+            ("port", true),
+            ("pid_file", true),
+            ("loose-datadir", true),
+            ("x=1 --datadir", true),
+        ] {
+            let spec = OwnedSpec { options: vec![(name.into(), "1".into())], ..OwnedSpec::default() };
+            assert_eq!(reserved(&spec).is_some(), is_reserved, "{name}");
         }
     }
 

@@ -73,6 +73,16 @@ pub enum InitializeError {
         /// Why.
         source: io::Error,
     },
+    /// Root's password is lost.
+    #[error(
+        "log in to the server in {root}: its file `password`: {source} — remove {root} to make a new server"
+    )]
+    Password {
+        /// The server's folder.
+        root: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The server program failed.
     #[error(
         "make a data directory in {path} with mysqld {version}: it {ended}: {words} — {log} has the rest"
@@ -101,7 +111,8 @@ pub(super) async fn ensure(
     if let Ok(made_by) = fs::read_to_string(files.initialized()) {
         check_release(files, mysqld, made_by.trim())?;
         remove_if_there(&files.initializing()).map_err(write(files.initializing()))?;
-        return password(files).map_err(write(files.password()));
+        let lost = |source| InitializeError::Password { root: files.root().to_owned(), source };
+        return password(files).map_err(lost);
     }
     if files.initializing().exists() {
         discard_half_made(files).map_err(write(files.data()))?;
