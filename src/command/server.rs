@@ -16,7 +16,7 @@ pub async fn run(args: ServerCommandArgs) -> anyhow::Result<ExitCode> {
         ServerAction::Up(args) => up(args).await,
         ServerAction::Down(args) => down(args).await,
         ServerAction::Status(args) => status(args).await,
-        ServerAction::Install => install(),
+        ServerAction::Install => install_server(),
     }
 }
 
@@ -52,7 +52,7 @@ async fn status(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn install() -> anyhow::Result<ExitCode> {
+fn install_server() -> anyhow::Result<ExitCode> {
     let installed = server::install(&server_choice::home()?)?;
     Screen::new(false).line("setup", &installed);
     Ok(ExitCode::SUCCESS)

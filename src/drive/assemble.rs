@@ -8,9 +8,7 @@ use super::phase::Announcement;
 use super::sampler::{self, Snapshot};
 use super::workload::{Prepared, Workload};
 use crate::recorder::{EXTRA, ErrorMessages, Outcome, Recorded};
-use crate::results::{
-    Check, ErrorCount, LatencySummary, Overload, StepResult, WarmUpResult, histogram,
-};
+use crate::results::{Check, ErrorCount, LatencySummary, Overload, StepResult, WarmUpResult, histogram};
 use crate::spec::suite::{Load, Step};
 
 /// Share of the intended operations by which completions may fall short before the rate counts as missed.
@@ -93,7 +91,8 @@ impl Parts {
             per_operation: measured
                 .map_or_else(BTreeMap::new, |measured| costs::per_operation(&self.snapshots, measured)),
             statements: self.prepared.statements,
-            verdict: verdict(failure.is_some(), conducted.interrupted, overload.is_some(), measured).to_owned(),
+            verdict: verdict(failure.is_some(), conducted.interrupted, overload.is_some(), measured)
+                .to_owned(),
             overload,
             checks: self.checks,
             warnings,
@@ -104,7 +103,9 @@ impl Parts {
     /// What makes the step fail although every worker came to its end.
     fn failure_found(&self, recorded: &Recorded, errors: &[ErrorCount]) -> Option<String> {
         if sampler::server_restarted(&self.snapshots) {
-            return Some("the server restarted during the step: its numbers are not those of one server".into());
+            return Some(
+                "the server restarted during the step: its numbers are not those of one server".into(),
+            );
         }
         if let Some(check) = self.checks.iter().find(|check| !check.held) {
             return Some(format!("a check did not hold: {} ({})", check.name, check.detail));
@@ -127,10 +128,7 @@ impl Parts {
         missing > intended * SHORTFALL_MAX || recorded.outcomes.of(Outcome::Unsent) > 0
     }
 
-    fn series(
-        &self,
-        recorded: &Recorded,
-    ) -> (BTreeMap<String, LatencySummary>, BTreeMap<String, String>) {
+    fn series(&self, recorded: &Recorded) -> (BTreeMap<String, LatencySummary>, BTreeMap<String, String>) {
         let mut summaries = BTreeMap::new();
         let mut texts = BTreeMap::new();
         for (name, series) in &recorded.series {

@@ -23,8 +23,7 @@ const COUNTED: &[(&str, &str)] = &[
 pub(super) fn per_operation(snapshots: &[Snapshot], measured: Announcement) -> BTreeMap<String, f64> {
     let answered = || snapshots.iter().filter_map(|snapshot| Some((snapshot, snapshot.counters.as_ref()?)));
     let nearest = |ns: u64| answered().min_by_key(|(snapshot, _)| snapshot.at_ns.abs_diff(ns));
-    let (Some((first, before)), Some((last, after))) =
-        (nearest(measured.start_ns), nearest(measured.end_ns))
+    let (Some((first, before)), Some((last, after))) = (nearest(measured.start_ns), nearest(measured.end_ns))
     else {
         return BTreeMap::new();
     };

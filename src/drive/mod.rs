@@ -194,7 +194,12 @@ struct Crew<W> {
 
 impl<W: Worker + 'static> Crew<W> {
     /// One worker per connection; all of them connected and prepared, or none.
-    async fn connect<L>(workload: &L, step: &Step, target: &Target, options: &Options) -> Result<Crew<W>, String>
+    async fn connect<L>(
+        workload: &L,
+        step: &Step,
+        target: &Target,
+        options: &Options,
+    ) -> Result<Crew<W>, String>
     where
         L: Workload<Worker = W>,
     {

@@ -49,7 +49,11 @@ pub(super) struct Sampler {
 impl Sampler {
     /// Samples until `done` says that the step is over. A server that does not answer makes samples late
     /// or empty, and never keeps the step from ending.
-    pub async fn run(mut self, connection: Option<MySqlConnection>, mut done: watch::Receiver<bool>) -> Vec<Snapshot> {
+    pub async fn run(
+        mut self,
+        connection: Option<MySqlConnection>,
+        mut done: watch::Receiver<bool>,
+    ) -> Vec<Snapshot> {
         let mut snapshots = Vec::new();
         tokio::select! {
             () = self.sample(connection, &mut snapshots) => {}
@@ -90,7 +94,8 @@ impl Sampler {
         let now_ns = self.clock.now_ns();
         let boundary_ns = (now_ns / self.interval_ns + 1) * self.interval_ns;
         let end_ns = self.announced.borrow().map(|measured| measured.end_ns);
-        let next_ns = end_ns.filter(|end_ns| *end_ns > now_ns).map_or(boundary_ns, |end_ns| end_ns.min(boundary_ns));
+        let next_ns =
+            end_ns.filter(|end_ns| *end_ns > now_ns).map_or(boundary_ns, |end_ns| end_ns.min(boundary_ns));
         tokio::time::sleep(self.clock.until(next_ns)).await;
     }
 }

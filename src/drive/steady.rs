@@ -40,7 +40,9 @@ pub fn is_steady(pulses: &[Pulse]) -> bool {
     let service: Vec<f64> = window.iter().map(|pulse| pulse.service_p50_us as f64).collect();
     let queue_grows = window[WINDOW - 1].backlog > window[0].backlog.max(window[WINDOW - 1].completed / 100);
     // One operation more or less in an interval is no trend either.
-    !queue_grows && trend(&throughput) <= allowed(&throughput, 1.0) && trend(&service) <= allowed(&service, TREND_NOISE_US)
+    !queue_grows
+        && trend(&throughput) <= allowed(&throughput, 1.0)
+        && trend(&service) <= allowed(&service, TREND_NOISE_US)
 }
 
 fn allowed(values: &[f64], noise: f64) -> f64 {

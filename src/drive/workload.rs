@@ -45,8 +45,10 @@ pub trait Workload: Sync {
 /// A workload's part on one connection. It runs on a thread of its own, so that its futures need not move.
 pub trait Worker: Send {
     /// After connecting, also again: prepares what [`Worker::operation`] sends.
-    fn connected(&mut self, connection: &mut MySqlConnection)
-    -> impl Future<Output = Result<(), sqlx::Error>>;
+    fn connected(
+        &mut self,
+        connection: &mut MySqlConnection,
+    ) -> impl Future<Output = Result<(), sqlx::Error>>;
 
     /// One operation. Errors that a database is expected to give are errors here too: whoever drives
     /// tells them apart by code.
@@ -58,10 +60,7 @@ pub trait Worker: Send {
 
     /// After an error that left the connection usable: brings it out of any open transaction. Error 1205
     /// rolls back its statement only, so a workload with transactions must roll back here.
-    fn recover(
-        &mut self,
-        connection: &mut MySqlConnection,
-    ) -> impl Future<Output = Result<(), sqlx::Error>>;
+    fn recover(&mut self, connection: &mut MySqlConnection) -> impl Future<Output = Result<(), sqlx::Error>>;
 
     /// The last operation has no answer: it may have had its effect or not.
     fn in_doubt(&mut self) {}

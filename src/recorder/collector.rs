@@ -158,8 +158,7 @@ impl Collector {
             Phase::Measure | Phase::Drain => "",
         };
         let (start, length) = (Duration::from_nanos(start_ns), Duration::from_nanos(end_ns - start_ns));
-        for (name, series) in
-            [("response", &open.response), ("wait", &open.wait), ("service", &open.service)]
+        for (name, series) in [("response", &open.response), ("wait", &open.wait), ("service", &open.service)]
         {
             log.append(&format!("{prefix}{name}"), start, length, series)?;
         }

@@ -180,7 +180,9 @@ mod tests {
 
     #[test]
     fn microseconds_are_rounded_half_up() {
-        for (ns, us) in [(0, 0), (499, 0), (500, 1), (1_499, 1), (1_500, 2), (u64::MAX, 18_446_744_073_709_552)] {
+        for (ns, us) in
+            [(0, 0), (499, 0), (500, 1), (1_499, 1), (1_500, 2), (u64::MAX, 18_446_744_073_709_552)]
+        {
             assert_eq!(micros(ns), us);
         }
     }

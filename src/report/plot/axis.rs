@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-use crate::units::{Micros, three_digits};
+use crate::units::{Bytes, Micros, three_digits};
 
 /// An axis: what is drawn lies within `from..to`; values outside are drawn on its ends.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +55,18 @@ impl Axis {
         Axis { from: 0.0, to: largest, ticks, kind: Kind::Linear }
     }
 
+    /// Bytes from zero up to the largest, labels at round numbers of KiB, MiB or GiB.
+    pub fn bytes(largest: f64, labels: usize) -> Axis {
+        let unit = 1024f64.powf(largest.max(1.0).log(1024.0).floor());
+        let mut axis = Axis::from_zero(largest / unit, labels, |_| String::new());
+        axis.to *= unit;
+        for (value, label) in &mut axis.ticks {
+            *value *= unit;
+            *label = Bytes(value.round() as u64).to_string();
+        }
+        axis
+    }
+
     /// Seconds of a step, about `labels` labels; 0 is where measuring starts.
     pub fn seconds(from: f64, to: f64, labels: usize) -> Axis {
         let to = if to > from { to } else { from + 1.0 };
@@ -65,19 +77,20 @@ impl Axis {
         Axis { from, to, ticks, kind: Kind::Linear }
     }
 
-    /// Percentiles on the scale of nines: 90 % at 1, 99 % at 2; as far as `count` samples resolve them.
+    /// Percentiles on the scale of nines: 90 % at 1, 99 % at 2; from 10 % as far as `count` samples
+    /// resolve them.
     pub fn nines(count: u64) -> Axis {
-        let to = (count.max(10) as f64).log10();
-        let named = [(0.0, "0"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %")];
+        let (from, to) = (nines(0.1), (count.max(10) as f64).log10());
+        let named = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %")];
         let mut ticks: Vec<(f64, String)> =
             named.iter().map(|(quantile, label)| (nines(*quantile), (*label).to_owned())).collect();
         ticks.extend((4..=12).map(|n| (f64::from(n), format!("99.{} %", "9".repeat(n as usize - 2)))));
         ticks.retain(|(at, _)| *at <= to);
-        Axis { from: 0.0, to, ticks, kind: Kind::Linear }
+        Axis { from, to, ticks, kind: Kind::Linear }
     }
 
     /// Where a value lies between the ends: 0 to 1.
-    fn share(&self, value: f64) -> f64 {
+    pub fn share(&self, value: f64) -> f64 {
         let coordinate = |value: f64| match self.kind {
             Kind::Linear => value,
             // Below a microsecond there is nothing to see.
@@ -119,15 +132,15 @@ impl ValueFormatter<f64> for Axis {
 
 /// A quantile on the scale of nines.
 pub(super) fn nines(quantile: f64) -> f64 {
-    // `+ 0.0` turns the −0 of quantile 0 into 0.
-    -(1.0 - quantile).log10() + 0.0
+    -(1.0 - quantile).log10()
 }
 
 /// Multiples of a round step (1, 2 or 5 times a power of ten) within `from..=to`, about `count` of them.
 fn round_steps(from: f64, to: f64, count: usize) -> Vec<f64> {
     let raw = (to - from) / count.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= raw).unwrap_or(power);
+    let step =
+        [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= raw * 0.8).unwrap_or(power);
     let (first, last) = ((from / step).ceil() as i64, (to / step).floor() as i64);
     // Bounded, should a caller ever pass an absurd span.
     (first..=last).take(50).map(|n| n as f64 * step).collect()
@@ -150,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_scale_of_nines_ends_where_the_samples_end() {
-        assert_eq!(labels(&Axis::nines(30_000)), ["0", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
+        assert_eq!(labels(&Axis::nines(30_000)), ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
         assert!((nines(0.99) - 2.0).abs() < 1e-12);
     }
 
@@ -160,5 +173,6 @@ mod tests {
         assert_eq!(labels(&axis), ["0", "1000", "2000", "3000"]);
         assert_eq!(labels(&Axis::seconds(-10.0, 32.0, 5)), ["−10 s", "0 s", "10 s", "20 s", "30 s"]);
         assert_eq!(labels(&Axis::from_zero(0.0, 2, three_digits)), ["0", "0.5", "1"]);
+        assert_eq!(labels(&Axis::bytes(433e3, 3)), ["0 B", "200 KiB", "400 KiB"]);
     }
 }

@@ -22,11 +22,9 @@ pub(super) struct Counters {
 }
 
 struct Multiple {
-    title: String,
     /// `None` where the server did not say.
     points: Vec<Option<(f64, f64)>>,
-    label: fn(f64) -> String,
-    gauge: bool,
+    recipe: &'static Recipe,
 }
 
 /// How samples become a line.
@@ -38,69 +36,90 @@ enum Kind {
     Gauge,
 }
 
-/// One multiple: what it is called, how it is read, and under which names servers count it (best first).
+/// One multiple: what it is called, how it is read, and under which names runs hold it (best first).
 struct Recipe {
     title: &'static str,
     kind: Kind,
-    label: fn(f64) -> String,
+    unit: Unit,
     names: &'static [&'static str],
 }
 
-fn count(value: f64) -> String {
-    if value >= 1e4 { Rows(value.round() as u64).short() } else { three_digits(value) }
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Unit {
+    Count,
+    Bytes,
 }
 
-fn bytes(value: f64) -> String {
-    Bytes(value.round() as u64).to_string()
+impl Unit {
+    fn text(self, value: f64) -> String {
+        match self {
+            Unit::Bytes => Bytes(value.round() as u64).to_string(),
+            Unit::Count if value >= 1e4 => Rows(value.round() as u64).short(),
+            Unit::Count => three_digits(value),
+        }
+    }
+
+    fn axis(self, highest: f64) -> Axis {
+        match self {
+            Unit::Count => Axis::from_zero(highest, 3, |value| self.text(value)),
+            Unit::Bytes => Axis::bytes(highest, 3),
+        }
+    }
 }
 
-const RECIPES: [Recipe; 8] = [
+impl Multiple {
+    fn highest(&self) -> f64 {
+        self.points.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max)
+    }
+}
+
+static RECIPES: [Recipe; 8] = [
     Recipe {
         title: "buffer pool: pages read from disk per second",
         kind: Kind::Total(1.0),
-        label: count,
-        names: &["pages_read", "innodb_pages_read", "innodb_buffer_pool_reads"],
+        unit: Unit::Count,
+        names: &["pages_read"],
     },
     Recipe {
         title: "redo written per second",
         kind: Kind::Total(1.0),
-        label: bytes,
-        names: &["redo_lsn", "redo_bytes", "innodb_redo_log_current_lsn", "innodb_os_log_written"],
+        unit: Unit::Bytes,
+        names: &["redo_lsn", "redo_written_bytes"],
     },
     Recipe {
         title: "fsyncs per second",
         kind: Kind::Total(1.0),
-        label: count,
-        names: &["fsyncs", "innodb_data_fsyncs", "innodb_os_log_fsyncs"],
+        unit: Unit::Count,
+        names: &["data_fsyncs", "log_fsyncs"],
     },
     Recipe {
         title: "row lock waits per second",
         kind: Kind::Total(1.0),
-        label: count,
-        names: &["row_lock_waits", "innodb_row_lock_waits"],
+        unit: Unit::Count,
+        names: &["row_lock_waits"],
     },
     Recipe {
         title: "history list length, transactions not purged",
         kind: Kind::Gauge,
-        label: count,
-        names: &["history_list_length", "trx_rseg_history_len"],
+        unit: Unit::Count,
+        names: &["history_list_length"],
     },
     Recipe {
         title: "checkpoint age: redo not yet checkpointed",
         kind: Kind::Gauge,
-        label: bytes,
-        names: &["checkpoint_age", "checkpoint_age_bytes"],
+        unit: Unit::Bytes,
+        names: &["checkpoint_age_bytes"],
     },
     Recipe {
         title: "dirty pages in the buffer pool",
         kind: Kind::Gauge,
-        label: count,
-        names: &["dirty_pages", "innodb_buffer_pool_pages_dirty"],
+        unit: Unit::Count,
+        names: &["pages_dirty"],
     },
     Recipe {
         title: "server CPU, processors busy",
         kind: Kind::Total(1e6),
-        label: three_digits,
+        unit: Unit::Count,
         names: &["server_cpu_us"],
     },
 ];
@@ -125,21 +144,15 @@ pub(super) fn figure(run: &Run, position: usize) -> Option<Counters> {
     })
 }
 
-fn multiple(recipe: &Recipe, series: &CounterSeries) -> Option<Multiple> {
-    let values = recipe.names.iter().find_map(|name| named(series, name))?;
+fn multiple(recipe: &'static Recipe, series: &CounterSeries) -> Option<Multiple> {
+    let values = recipe.names.iter().find_map(|name| series.values.get(*name))?;
     let at = |position: usize| Some((*series.at_s.get(position)?, (*values.get(position)?)?));
     let samples = series.at_s.len();
     let points = match recipe.kind {
         Kind::Gauge => (0..samples).map(at).collect(),
         Kind::Total(divisor) => (1..samples).map(|n| growth(at(n - 1)?, at(n)?, divisor)).collect(),
     };
-    let gauge = recipe.kind == Kind::Gauge;
-    Some(Multiple { title: recipe.title.to_owned(), points, label: recipe.label, gauge })
-}
-
-/// Servers write names in their own case.
-fn named<'s>(series: &'s CounterSeries, name: &str) -> Option<&'s Vec<Option<f64>>> {
-    series.values.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, values)| values)
+    Some(Multiple { points, recipe })
 }
 
 /// Growth per second between two samples, at their middle; none over a restart, where totals begin anew.
@@ -160,8 +173,7 @@ impl Figure for Counters {
 
     fn alt(&self) -> String {
         let highest = self.multiples.iter().map(|multiple| {
-            let highest = multiple.points.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max);
-            format!("{} up to {}", multiple.title, (multiple.label)(highest))
+            format!("{} up to {}", multiple.recipe.title, multiple.recipe.unit.text(multiple.highest()))
         });
         format!("Server counters during {}: {}", self.name, highest.collect::<Vec<_>>().join("; "))
     }
@@ -175,10 +187,9 @@ impl Figure for Counters {
         for row in self.multiples.chunks(columns) {
             let mut below: f64 = 0.0;
             for (column, multiple) in row.iter().enumerate() {
-                let highest = multiple.points.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max);
-                let y = Axis::from_zero(highest, 3, multiple.label);
+                let y = multiple.recipe.unit.axis(multiple.highest());
                 let panel = Panel {
-                    title: &multiple.title,
+                    title: multiple.recipe.title,
                     x: &x,
                     y: &y,
                     x_title: None,
@@ -189,7 +200,8 @@ impl Figure for Counters {
                     cut: &self.cut_s,
                 };
                 let mut chart = sheet.panel(&panel)?;
-                let ink = if multiple.gauge { Ink::Line(3) } else { Ink::Line(0) };
+                let gauge = multiple.recipe.kind == Kind::Gauge;
+                let ink = if gauge { Ink::Line(3) } else { Ink::Line(0) };
                 for points in unbroken(multiple.points.iter().copied()) {
                     let points = points.into_iter().map(|(at, value)| (at, value)).collect();
                     sheet.line(&mut chart, points, Stroke::solid(ink, 1.5))?;

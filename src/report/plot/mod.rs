@@ -1,7 +1,7 @@
 //! Figures of a run, as SVG and PNG. One figure a file; this is the only door to `plotters`.
 //!
-//! Every figure is drawn three times by the same code: for paper (SVG and PNG, 830 px wide, the width of a
-//! pull request) and for a page on a telephone (SVG, 380 px wide).
+//! Every figure is drawn twice by the same code: for paper (830 px wide, the width of a pull request; the PNG
+//! is made from the SVG) and for a page on a telephone (368 px wide).
 
 mod axis;
 mod costs;
@@ -9,12 +9,13 @@ mod counters;
 mod font;
 mod ink;
 mod percentiles;
+mod raster;
 mod saturation;
 mod sheet;
 mod spectrum;
 mod timeline;
 
-use plotters::prelude::{BitMapBackend, DrawingBackend, IntoDrawingArea, SVGBackend};
+use plotters::prelude::{DrawingBackend, IntoDrawingArea, SVGBackend};
 
 use crate::results::Run;
 use font::Size;
@@ -25,8 +26,10 @@ use sheet::{DrawError, Sheet};
 pub const WIDE_PX: u32 = 830;
 /// Width of a figure on a telephone, CSS pixels.
 pub const NARROW_PX: u32 = 368;
-/// Device pixels to the CSS pixel, in both formats: half pixels in SVG, sharp on dense screens in PNG.
+/// Units to the CSS pixel: half pixels in SVG, since `plotters` rounds, and sharp on dense screens in PNG.
 const SCALE: u32 = 2;
+/// Whatever font the reader's system is written in.
+const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif";
 /// No figure is higher, CSS pixels.
 const HEIGHT_MAX_PX: u32 = 4000;
 
@@ -44,13 +47,13 @@ pub enum PlotError {
         /// What the library said.
         reason: String,
     },
-    /// The picture could not be encoded.
-    #[error("failed to encode {figure} as PNG: {source}")]
-    Encode {
+    /// The drawn SVG could not be made a PNG.
+    #[error("failed to make a PNG of {figure}: {reason}")]
+    Raster {
         /// The figure's name.
         figure: String,
-        /// What the encoder said.
-        source: png::EncodingError,
+        /// What the library said.
+        reason: String,
     },
 }
 
@@ -129,12 +132,16 @@ pub fn page_colors(dark: bool) -> String {
     ink::css(dark)
 }
 
+/// The colour of a step's number in a page, as CSS.
+pub fn step_color(position: usize) -> String {
+    Ink::Line(position).css_value()
+}
+
 fn plot(name: String, subject: Subject, figure: &impl Figure) -> Result<Plot, PlotError> {
-    let (svg, height_px) = svg(&name, figure, WIDE_PX)?;
-    let (narrow, _) = self::svg(&name, figure, NARROW_PX)?;
-    let png = png(&name, figure, height_px)?;
+    let svg = draw(&name, figure, WIDE_PX)?;
+    let png = raster::png(&name, &svg, SCALE as f32)?;
     let svg_page = ink::themed(&svg);
-    let svg_page_narrow = ink::themed(&narrow);
+    let svg_page_narrow = ink::themed(&draw(&name, figure, NARROW_PX)?);
     Ok(Plot { name, subject, title: figure.title(), alt: figure.alt(), svg, png, svg_page, svg_page_narrow })
 }
 
@@ -148,8 +155,8 @@ fn compose<DB: DrawingBackend>(figure: &impl Figure, mut sheet: Sheet<'_, DB>) -
     Ok((sheet.y + 10.0).ceil() as u32)
 }
 
-/// The figure as SVG with its height in CSS pixels, which is known only once it is drawn.
-fn svg(name: &str, figure: &impl Figure, width_px: u32) -> Result<(String, u32), PlotError> {
+/// The figure as SVG. Its height is known only once it is drawn, so the head is written afterwards.
+fn draw(name: &str, figure: &impl Figure, width_px: u32) -> Result<String, PlotError> {
     let mut drawn = String::new();
     let height_px = {
         let backend = SVGBackend::with_string(&mut drawn, (width_px * SCALE, HEIGHT_MAX_PX * SCALE));
@@ -160,43 +167,18 @@ fn svg(name: &str, figure: &impl Figure, width_px: u32) -> Result<(String, u32),
         height_px
     };
     let marks = drawn.split_once('>').map_or("", |(_, marks)| marks);
+    // What says nothing more than the default, or the same everywhere, would be half of the file.
     let marks = marks.replace(" opacity=\"1\"", "").replace(" stroke=\"none\"", "");
     let marks = marks.replace(&format!(" font-family=\"{}\"", font::FAMILY), "").replace(">\n", ">");
+    let marks = marks.replace("\n</text>", "</text>");
     let (width, height) = (width_px * SCALE, height_px * SCALE);
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width_px}\" height=\"{height_px}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\" \
-         font-family=\"system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif\">\
+         viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FONTS}\">\
          <title>{}</title><rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>",
         escaped(&figure.alt())
     );
-    Ok((format!("{head}{marks}"), height_px))
-}
-
-/// The figure as PNG.
-fn png(name: &str, figure: &impl Figure, height_px: u32) -> Result<Vec<u8>, PlotError> {
-    let size = (WIDE_PX * SCALE, height_px * SCALE);
-    let mut pixels = vec![0u8; size.0 as usize * size.1 as usize * 3];
-    {
-        let area = BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area();
-        area.fill(&Ink::Paper.color()).map_err(|error| refused(name, &error))?;
-        let sheet = Sheet::new(&area, f64::from(WIDE_PX), f64::from(SCALE));
-        compose(figure, sheet).map_err(|error| refused(name, &error))?;
-        area.present().map_err(|error| refused(name, &error))?;
-    }
-    let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, size.0, size.1);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_compression(png::Compression::Best);
-    let encode = |source| PlotError::Encode { figure: name.to_owned(), source };
-    encoder
-        .write_header()
-        .and_then(|mut writer| {
-            writer.write_image_data(&pixels)?;
-            writer.finish()
-        })
-        .map_err(encode)?;
-    Ok(file)
+    Ok(head + &marks)
 }
 
 fn refused(figure: &str, error: &dyn std::fmt::Display) -> PlotError {

@@ -3,6 +3,7 @@
 use plotters::prelude::DrawingBackend;
 
 use crate::report::facts;
+use crate::report::shown::{self, Of};
 use crate::results::{LatencySummary, Run, StepResult, histogram};
 
 use super::Figure;
@@ -26,6 +27,8 @@ struct Line {
     /// Position of the step in the run.
     step: usize,
     label: String,
+    /// `p50 0.31 ms, p99 1.9 ms`, as the tables show them.
+    brief: String,
     response: Vec<(f64, u64)>,
     service: Vec<(f64, u64)>,
 }
@@ -42,6 +45,7 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Percentiles)> {
             let line = Line {
                 step: position,
                 label: facts::step(step),
+                brief: brief(step),
                 response: curve("response"),
                 service: curve("service"),
             };
@@ -66,6 +70,12 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Percentiles)> {
         .collect()
 }
 
+fn brief(step: &StepResult) -> String {
+    let what = shown::judged(step);
+    let latency = |of| shown::latency(step, what, of);
+    format!("{what} p50 {}, p99 {}, max {}", latency(Of::P50), latency(Of::P99), latency(Of::Max))
+}
+
 /// Points (nines, microseconds) of what was timed: from the histogram, or from the summary without one.
 fn curve(step: &StepResult, what: &str) -> Vec<(f64, u64)> {
     let Some(summary) = step.latency_us.get(what).filter(|summary| summary.count > 0) else {
@@ -73,8 +83,9 @@ fn curve(step: &StepResult, what: &str) -> Vec<(f64, u64)> {
     };
     match step.histograms.get(what).and_then(|text| histogram::decode(text).ok()) {
         Some(histogram) if !histogram.is_empty() => {
-            let end = (histogram.len() as f64).log10();
-            let points = (0..=(end / STEP_NINES) as u32).map(|n| f64::from(n) * STEP_NINES);
+            let (start, end) = (axis::nines(0.1), (histogram.len() as f64).log10());
+            let steps = ((end - start) / STEP_NINES).max(0.0) as u32;
+            let points = (0..=steps).map(|n| start + f64::from(n) * STEP_NINES);
             let mut curve: Vec<(f64, u64)> = points
                 .map(|at| (at, histogram.value_at_quantile(1.0 - 10f64.powf(-at)).min(summary.max)))
                 .collect();
@@ -87,21 +98,23 @@ fn curve(step: &StepResult, what: &str) -> Vec<(f64, u64)> {
 
 fn from_summary(summary: &LatencySummary) -> Vec<(f64, u64)> {
     let end = (summary.count as f64).log10();
-    let named = [
-        (0.0, summary.min),
-        (0.5, summary.p50),
-        (0.9, summary.p90),
-        (0.99, summary.p99),
-        (0.999, summary.p999),
-    ];
+    let named = [(0.5, summary.p50), (0.9, summary.p90), (0.99, summary.p99), (0.999, summary.p999)];
     let points = named.into_iter().map(|(quantile, us)| (axis::nines(quantile), us));
     points.filter(|(at, _)| *at < end).chain([(end, summary.max)]).collect()
+}
+
+impl Percentiles {
+    /// Closed loops have none.
+    fn has_response(&self) -> bool {
+        self.lines.iter().any(|line| !line.response.is_empty())
+    }
 }
 
 impl Figure for Percentiles {
     fn title(&self) -> String {
         let part = self.part.map_or(String::new(), |(part, parts)| format!(" ({part} of {parts})"));
-        format!("Latency by percentile: response against service{part}")
+        let what = if self.has_response() { "response against service" } else { "service" };
+        format!("Latency by percentile: {what}{part}")
     }
 
     fn caption(&self) -> &str {
@@ -109,21 +122,17 @@ impl Figure for Percentiles {
     }
 
     fn alt(&self) -> String {
-        let ends = self.lines.iter().map(|line| {
-            let at = |nines: f64| {
-                line.response.iter().rfind(|(at, _)| *at <= nines + 1e-9).map_or(0, |(_, us)| *us)
-            };
-            format!("{}: p50 {}, p99 {}", line.label, facts::latency(at(0.302)), facts::latency(at(2.0)))
-        });
-        format!("Response time by percentile. {}", ends.collect::<Vec<_>>().join("; "))
+        let lines = self.lines.iter().map(|line| format!("{}: {}", line.label, line.brief));
+        format!("Latency by percentile. {}", lines.collect::<Vec<_>>().join("; "))
     }
 
     fn draw<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>) -> Result<(), DrawError<DB>> {
         let grey = Ink::Muted;
-        let mut legend = vec![
-            (Key::Line(Stroke::solid(grey, 2.0)), "response: intended start to reply".to_owned()),
-            (Key::Line(Stroke::dashed(grey, 1.5)), "service: sent to reply".to_owned()),
-        ];
+        let response = (Key::Line(Stroke::solid(grey, 2.0)), "response: intended start to reply".to_owned());
+        let mut legend = vec![(Key::Line(Stroke::dashed(grey, 1.5)), "service: sent to reply".to_owned())];
+        if self.has_response() {
+            legend.insert(0, response);
+        }
         legend.extend(self.lines.iter().map(|line| (Key::Number(line.step), line.label.clone())));
         sheet.legend(&legend)?;
         let values = self.lines.iter().flat_map(|line| line.response.iter().chain(&line.service));
@@ -132,7 +141,7 @@ impl Figure for Percentiles {
             title: "latency, logarithmic",
             x: &x,
             y: &y,
-            x_title: Some("percentile of operations (each label is one nine further)"),
+            x_title: Some("percentile of operations, on a scale of nines"),
             left: MARGIN,
             // Room for the step numbers at the lines' ends.
             width: sheet.inner() - 22.0,
@@ -147,9 +156,9 @@ impl Figure for Percentiles {
             let on_axes = |curve: &[(f64, u64)]| -> Vec<(f64, f64)> {
                 curve.iter().map(|(at, us)| (*at, *us as f64)).collect()
             };
-            sheet.line(&mut chart, on_axes(&line.service), Stroke::dashed(ink, 1.5))?;
-            let response = on_axes(&line.response);
-            let end = response.last().copied();
+            let (service, response) = (on_axes(&line.service), on_axes(&line.response));
+            let end = response.last().or(service.last()).copied();
+            sheet.line(&mut chart, service, Stroke::dashed(ink, 1.5))?;
             sheet.line(&mut chart, response, Stroke::solid(ink, 2.0))?;
             ends.extend(end.map(|end| (sheet.place(&chart, end), line.step)));
         }

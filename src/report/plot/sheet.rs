@@ -48,6 +48,8 @@ pub(super) enum Key {
     Box(Ink),
     /// A step's number in its colour.
     Number(usize),
+    /// What marks an overloaded point.
+    Ring,
 }
 
 /// One pair of axes: where it stands and what its axes say.
@@ -161,6 +163,11 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
         self.text((at.0, at.1 + 0.5), HPos::Center, Size::Small, Ink::Paper, &(step + 1).to_string())
     }
 
+    /// A ring around a point of the sheet.
+    pub(super) fn ring(&self, at: (f64, f64)) -> Result<(), DrawError<DB>> {
+        self.area.draw(&Circle::new((self.px(at.0), self.px(at.1)), self.px(6.5), self.shape(Ink::Text, 1.5)))
+    }
+
     /// A legend that flows over as many lines as it needs.
     pub(super) fn legend(&mut self, entries: &[(Key, String)]) -> Result<(), DrawError<DB>> {
         const KEY_WIDTH: f64 = 26.0;
@@ -179,7 +186,7 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
             self.text((x + KEY_WIDTH, middle), HPos::Left, Size::Small, Ink::Text, &label)?;
             x += width + GAP;
         }
-        self.y += line + 4.0;
+        self.y += line + 10.0;
         Ok(())
     }
 
@@ -188,21 +195,23 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
             Key::Line(stroke) => self.rule((x, middle), (x + 20.0, middle), stroke),
             Key::Box(ink) => self.fill(x + 3.0, middle - 6.0, 14.0, 12.0, ink),
             Key::Number(step) => self.number((x + 10.0, middle), step),
+            Key::Ring => self.ring((x + 10.0, middle)),
         }
     }
 
     /// How high a panel is with its title and its labels.
     pub(super) fn panel_height(panel: &Panel<'_>) -> f64 {
-        let below = if panel.x_title.is_some() { 44.0 } else { 26.0 };
-        Size::Panel.line_px() + 8.0 + panel.height + below
+        let below = if panel.x_title.is_some() { 54.0 } else { 34.0 };
+        title_px(panel) + 8.0 + panel.height + below
     }
 
     /// Draws a panel's title, ground, grid and labels at the sheet's `y`, which stays where it is.
     pub(super) fn panel(&self, panel: &Panel<'_>) -> Result<Chart<DB>, DrawError<DB>> {
-        let title = font::fit(panel.title, Size::Panel, panel.width);
-        let title_middle = self.y + Size::Panel.line_px() / 2.0;
-        self.text((panel.left, title_middle), HPos::Left, Size::Panel, Ink::Text, &title)?;
-        let top = self.y + Size::Panel.line_px() + 8.0;
+        for (n, line) in font::wrap(panel.title, Size::Panel, panel.width).iter().enumerate() {
+            let middle = self.y + (n as f64 + 0.5) * Size::Panel.line_px();
+            self.text((panel.left, middle), HPos::Left, Size::Panel, Ink::Text, line)?;
+        }
+        let top = self.y + title_px(panel) + 8.0;
         // Half a label of room, or the topmost one would be cut off.
         let (room, below) = (8.0, 24.0);
         let corner = (self.px(panel.left), self.px(top - room));
@@ -213,7 +222,7 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
             .margin_right(self.px(12.0))
             .x_label_area_size(self.px(below))
             .y_label_area_size(self.px(panel.labels))
-            .build_cartesian_2d(panel.x.clone(), panel.y.clone())?;
+            .build_cartesian_2d(thinned(panel.x, panel.width - panel.labels), panel.y.clone())?;
         for (from, to) in panel.cut {
             let corners = [(*from, panel.y.from), (*to, panel.y.to)];
             chart.draw_series([Rectangle::new(corners, Ink::Cut.color().filled())])?;
@@ -286,4 +295,25 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
         let (x, y) = chart.backend_coord(&point);
         (f64::from(x) / self.scale, f64::from(y) / self.scale)
     }
+}
+
+/// Height of a panel's title, which may take several lines.
+fn title_px(panel: &Panel<'_>) -> f64 {
+    font::wrap(panel.title, Size::Panel, panel.width).len() as f64 * Size::Panel.line_px()
+}
+
+/// The axis without those labels that would run into the one before.
+fn thinned(axis: &Axis, length_px: f64) -> Axis {
+    const GAP_PX: f64 = 6.0;
+    let mut free_from = f64::NEG_INFINITY;
+    let mut thinned = axis.clone();
+    thinned.ticks.retain(|(value, label)| {
+        let (middle, half) = (axis.share(*value) * length_px, font::width_px(label, Size::Small) / 2.0);
+        let fits = middle - half >= free_from;
+        if fits {
+            free_from = middle + half + GAP_PX;
+        }
+        fits
+    });
+    thinned
 }

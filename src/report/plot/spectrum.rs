@@ -153,7 +153,7 @@ fn ramp(largest: f64) -> Vec<(Key, String)> {
         .into_iter()
         .map(|step| {
             let count = Rows(begins(step).round() as u64);
-            let unit = if step == 0 { " a second or more" } else { "" };
+            let unit = if step == 0 { " operation a second in this bucket" } else { "" };
             (Key::Box(Ink::Shade(step)), format!("{count}{unit}"))
         })
         .collect();
