@@ -99,7 +99,7 @@ impl Conductor {
             aborted_ns: None,
             warnings: std::mem::take(&mut self.warnings),
         };
-        if let Some(announcement) = state.judge.at_start() {
+        if let Some(announcement) = self.plan.without_warm_up() {
             self.announce(&mut state, announcement);
         }
         while !self.inboxes.iter().all(Inbox::is_finished) {
