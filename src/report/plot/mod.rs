@@ -132,6 +132,11 @@ pub fn page_colors(dark: bool) -> String {
     ink::css(dark)
 }
 
+/// The colour of a step's number in a page, as CSS.
+pub fn step_color(position: usize) -> String {
+    Ink::Line(position).css_value()
+}
+
 fn plot(name: String, subject: Subject, figure: &impl Figure) -> Result<Plot, PlotError> {
     let svg = draw(&name, figure, WIDE_PX)?;
     let png = raster::png(&name, &svg, SCALE as f32)?;

@@ -106,10 +106,14 @@ impl Suite {
         })?;
         let mut steps: Vec<Step> = Vec::new();
         for step in &wire.steps {
-            let wrong = |what: String| at(step.span().start, format!("step `{}`: {what}", step.get_ref().name));
+            let wrong =
+                |what: String| at(step.span().start, format!("step `{}`: {what}", step.get_ref().name));
             for step in steps_of(step).map_err(wrong)? {
                 if steps.iter().any(|other| other.name == step.name && other.load == step.load) {
-                    return Err(wrong(format!("another step has the same name and the same load ({})", step.load)));
+                    return Err(wrong(format!(
+                        "another step has the same name and the same load ({})",
+                        step.load
+                    )));
                 }
                 steps.push(step);
             }
@@ -178,7 +182,9 @@ fn claim(wire: &WireStep) -> Result<ClaimSpec, String> {
         return Err("batch must be at least 1".to_owned());
     }
     if sweeps && (wire.losing_share > 0.0 || wire.duplicate_share > 0.0) {
-        return Err("losing_share and duplicate_share are for claims by key: a sweeper finds its rows".to_owned());
+        return Err(
+            "losing_share and duplicate_share are for claims by key: a sweeper finds its rows".to_owned()
+        );
     }
     let lease = wire.lease.unwrap_or(LEASE);
     if lease.0.as_micros() == 0 {
@@ -206,9 +212,9 @@ fn targets(wire: &WireStep) -> Result<Targets, String> {
             exponent if exponent > 0.0 && exponent.is_finite() => Ok(Targets::Zipfian { exponent }),
             exponent => Err(format!("exponent = {exponent} is not above zero")),
         },
-        WireTargets::NewestDay => {
-            Ok(Targets::NewestDay { share: share("newest_share", wire.newest_share.unwrap_or(NEWEST_SHARE))? })
-        }
+        WireTargets::NewestDay => Ok(Targets::NewestDay {
+            share: share("newest_share", wire.newest_share.unwrap_or(NEWEST_SHARE))?,
+        }),
     }
 }
 
