@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("recorder", &["results", "spec", "units"]),
     ("load", &["keys", "server", "spec", "table", "units"]),
     ("drive", &["recorder", "results", "server", "spec", "units"]),
-    ("workload", &["drive", "keys", "results", "server", "spec", "table", "units"]),
+    ("workload", &["drive", "keys", "recorder", "results", "server", "spec", "table", "units"]),
     // The reading wing.
     ("report", &["results", "spec", "units"]),
     // Where the wings meet.

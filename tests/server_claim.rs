@@ -19,8 +19,13 @@ use sqlx::{AssertSqlSafe, Executor, Row};
 async fn loaded(server: &Server, name: &str) -> Dataset {
     let dataset = Dataset::read(name).expect(name);
     let dataset = dataset.scaled(Some(Rows(20_000)), Some(3), None, None).expect("scaled");
-    let request =
-        LoadRequest { dataset: dataset.clone(), method: Method::Insert, verify: Verify::Off, streams: None, replace: None };
+    let request = LoadRequest {
+        dataset: dataset.clone(),
+        method: Method::Insert,
+        verify: Verify::Off,
+        streams: None,
+        replace: None,
+    };
     load(server, &request, &Arc::new(Progress::default())).await.expect("a load");
     dataset
 }
@@ -147,7 +152,8 @@ async fn sweepers_take_batches_and_know_what_they_took() {
 async fn a_sweep_that_locks_more_than_it_takes_is_told_so() {
     let Some(server) = support::schema("claims_locks").await else { return };
     let dataset = loaded(&server, "t_idem").await;
-    let result = run(&server, &dataset, &step(spec(ClaimStatement::SweepSkipLocked { batch: 20 }), 20.0)).await;
+    let result =
+        run(&server, &dataset, &step(spec(ClaimStatement::SweepSkipLocked { batch: 20 }), 20.0)).await;
     let warned = result.warnings.iter().any(|warning| warning.contains("locked"));
     assert!(warned, "{:?}", result.warnings);
 }
@@ -176,8 +182,7 @@ async fn a_doubled_and_a_lost_effect_fail_the_step() {
 async fn a_closed_loop_is_labelled_and_has_no_response_time() {
     let Some(server) = support::schema("claims_closed").await else { return };
     let dataset = loaded(&server, "t_idem").await;
-    let closed =
-        Step { load: Load::Closed { connections: 2 }, ..step(spec(ClaimStatement::FullKey), 1.0) };
+    let closed = Step { load: Load::Closed { connections: 2 }, ..step(spec(ClaimStatement::FullKey), 1.0) };
     let result = run(&server, &dataset, &closed).await;
     assert_eq!(result.failure, None, "{:?}", result.checks);
     assert_eq!(result.rate_per_s, None);

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use super::measure::planned;
 use super::screen::{Screen, print_json};
 use crate::cli::ListArgs;
+use crate::report::text;
 use crate::spec::dataset::{self, Dataset};
 use crate::spec::suite::{self, Suite};
 
@@ -18,7 +18,7 @@ pub fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn steps(suite: &Suite, json: bool) -> anyhow::Result<()> {
-    let lines: Vec<String> = suite.steps.iter().map(planned).collect();
+    let lines: Vec<String> = suite.steps.iter().map(text::planned_step).collect();
     if json {
         return print_json(
             &serde_json::json!({ "suite": suite.name, "dataset": suite.dataset, "steps": lines }),

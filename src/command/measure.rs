@@ -13,7 +13,7 @@ use crate::report::{self, text};
 use crate::results::{self, DatasetDescription, Interval, Run, RunStatus, StepResult, Tool, store};
 use crate::server::{Server, machine, stop_signal};
 use crate::spec::dataset::{Dataset, Fill};
-use crate::spec::suite::{Load, Step, Suite};
+use crate::spec::suite::{Step, Suite};
 use crate::table::{inspect, row_counts};
 use crate::units::{Micros, grouped, three_digits};
 use crate::workload;
@@ -165,16 +165,7 @@ async fn drive_steps(
 }
 
 fn step_bar(screen: &Screen, label: &'static str, step: &Step) -> Bar {
-    screen.bar(label, &planned(step), step.duration.0.as_secs().max(1))
-}
-
-/// `claim, full key  2,000/s  16 connections  30 s`
-pub fn planned(step: &Step) -> String {
-    let load = match step.load {
-        Load::Open { rate, .. } => rate.to_string(),
-        Load::Closed { .. } => "closed loop".to_owned(),
-    };
-    format!("{}  {load}  {} connections  {}", step.name, step.load.connections(), step.duration)
+    screen.bar(label, &text::planned_step(step), step.duration.0.as_secs().max(1))
 }
 
 /// What the last second was like: `1,998/s  p99 2.4 ms`, and the backlog if there is one.

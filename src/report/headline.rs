@@ -148,13 +148,14 @@ fn of(step: &StepResult) -> Vec<(Tone, String)> {
         found.push((Tone::Bad, format!("broke its check \"{}\": {}", check.name, check.detail)));
     }
     found.extend(overload(step).map(|text| (Tone::Bad, text)));
-    let unsent = shown::unsent(step);
-    if unsent > 0 {
-        let text = format!(
-            "left {} unsent: they count with their age at the end, so that ≥ marks lower bounds",
-            counted(unsent, "operation")
-        );
-        found.push((Tone::Bad, text));
+    for (count, what) in [(shown::unsent(step), "unsent"), (shown::unfinished(step), "unanswered")] {
+        if count > 0 {
+            let operations = counted(count, "operation");
+            let text = format!(
+                "left {operations} {what}: each counts with its age at the end, so that ≥ marks lower bounds"
+            );
+            found.push((Tone::Bad, text));
+        }
     }
     if !step.warm_up.steady {
         let limit = Length(std::time::Duration::from_secs_f64(step.warm_up.seconds.clamp(0.0, 1e9)));

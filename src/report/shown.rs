@@ -60,17 +60,21 @@ impl Of {
 /// One figure of what was timed in a step: `1.9 ms`, `≥ 4.1 s` for a lower bound, `(11 ms)` where fewer than
 /// [`SAMPLES_BEYOND`] samples lie beyond it, `–` where nothing was timed.
 ///
-/// Operations that were never sent stand in `response` and `wait` with their age, which is less than what
-/// they would have taken. They may lie anywhere below their true place, so every percentile is a bound then.
+/// Operations that were never sent stand in `response` and `wait` with their age, unfinished ones in `response`
+/// and `service`: less than what they would have taken. They may lie anywhere below their true place, so every
+/// percentile is a bound then.
 pub fn latency(step: &StepResult, what: &str, of: Of) -> String {
     let Some(summary) = step.latency_us.get(what).filter(|summary| summary.count > 0) else {
         return "–".to_owned();
     };
-    let unsent = unsent(step);
-    let waited = matches!(what, "response" | "wait");
+    let cut_short = match what {
+        "response" => unsent(step) + unfinished(step),
+        "wait" => unsent(step),
+        _ => unfinished(step),
+    };
     let share_over = summary.overflow as f64 / summary.count as f64;
     let lifted = summary.overflow > 0 && of.beyond().is_none_or(|beyond| share_over >= beyond);
-    let bound = if lifted || (waited && unsent > 0) { "≥ " } else { "" };
+    let bound = if lifted || cut_short > 0 { "≥ " } else { "" };
     let text = format!("{bound}{}", facts::latency(of.value_us(summary)));
     let few = of.beyond().is_some_and(|beyond| summary.count as f64 * beyond < SAMPLES_BEYOND);
     if few { format!("({text})") } else { text }
@@ -80,6 +84,11 @@ pub fn latency(step: &StepResult, what: &str, of: Of) -> String {
 pub fn unsent(step: &StepResult) -> u64 {
     let counted = step.outcomes.get("unsent").copied().unwrap_or(0);
     step.overload.map_or(counted, |overload| overload.unsent.max(counted))
+}
+
+/// Operations that were sent and not answered when the step ended.
+pub fn unfinished(step: &StepResult) -> u64 {
+    step.outcomes.get("unfinished").copied().unwrap_or(0)
 }
 
 /// What a step's latency is judged by: `response`, or `service` in a closed loop, which has no response.

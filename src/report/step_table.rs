@@ -7,8 +7,8 @@ use super::document::{Cell, Column, Table, Tone};
 use super::shown::{self, Of};
 use super::{costs, facts};
 
-/// Outcomes that have a column of their own, or are no answers of the server.
-const NOT_ERRORS: [&str; 4] = ["ok", "lost", "duplicate", "unsent"];
+/// Outcomes that have a column of their own, or are no answers of the server: these stand in the first lines.
+const NOT_ERRORS: [&str; 5] = ["ok", "lost", "duplicate", "unfinished", "unsent"];
 
 /// One row a step: rates, latencies, outcomes, verdict.
 pub fn steps(run: &Run) -> Table {
@@ -66,7 +66,7 @@ fn outcome(step: &StepResult, name: &str) -> u64 {
     step.outcomes.get(name).copied().unwrap_or(0)
 }
 
-/// Operations that the server answered with an error, or not at all.
+/// Operations that the server answered with an error.
 pub fn errors(step: &StepResult) -> u64 {
     let errors = step.outcomes.iter().filter(|(name, _)| !NOT_ERRORS.contains(&name.as_str()));
     errors.map(|(_, count)| count).sum()

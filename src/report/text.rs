@@ -1,9 +1,10 @@
 //! Lines for a terminal: a step, a run, a list of runs. Pure; who prints them adds colour and bars.
 
 use crate::results::{Run, RunStatus, StepResult};
+use crate::spec::suite::{Load, Step};
 use crate::units::Rows;
 
-use super::facts;
+use super::facts::{self, counted};
 use super::headline;
 use super::shown::{self, Of};
 
@@ -50,6 +51,16 @@ pub fn step_line(step: &StepResult, name_width: usize) -> String {
     let name = one_line(&step.name);
     let measured = facts::seconds(step.measured_s.round());
     format!("{name:<name_width$}  {:>11}  {measured:>5}  {}", facts::load(step), step_result(step))
+}
+
+/// One line for a step that is yet to run: `claim, full key  1,000/s over 16 connections  30 s`.
+pub fn planned_step(step: &Step) -> String {
+    let driven = match step.load {
+        Load::Open { rate, .. } => rate.to_string(),
+        Load::Closed { .. } => "closed loop".to_owned(),
+    };
+    let connections = counted(step.load.connections().into(), "connection");
+    format!("{}  {driven} over {connections}  {}", one_line(&step.name), step.duration)
 }
 
 /// Width of the longest of these step names.

@@ -145,6 +145,10 @@ pub(super) async fn open(spec: &OwnedSpec, home: &Home) -> Result<Opened, OwnedE
     if let Some(name) = settings::reserved(spec) {
         return Err(OwnedError::ReservedOption { name: name.to_owned() });
     }
+    if Files::existing(&root(spec, home)).is_none() {
+        // Where nothing can be started nothing is left behind.
+        locate_mysqld(home)?;
+    }
     let files = create_files(spec, home)?;
     let mut claim = Claim::take(&files).await?;
     let Some(running) = find_whole(&files, &claim).await? else {
