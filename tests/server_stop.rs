@@ -54,7 +54,10 @@ fn step(duration: Span) -> Step {
 }
 
 /// Calls back once, when the given second of measuring is over.
-fn after_second(second: usize, act: impl Fn() + Send + Sync + 'static) -> Arc<dyn Fn(&DriveProgress) + Send + Sync> {
+fn after_second(
+    second: usize,
+    act: impl Fn() + Send + Sync + 'static,
+) -> Arc<dyn Fn(&DriveProgress) + Send + Sync> {
     Arc::new(move |progress: &DriveProgress| {
         let interval = &progress.interval;
         if interval.phase == "measure" && (interval.start_s - second as f64).abs() < 0.01 {
@@ -82,8 +85,10 @@ fn logged(path: &Path, tag: &str) -> Histogram<u64> {
             && line.tag().map(|tag| tag.as_str()) == Some(tag)
         {
             use base64::Engine;
-            let bytes = base64::engine::general_purpose::STANDARD.decode(line.encoded_histogram()).expect("base64");
-            let part: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).expect("a histogram");
+            let bytes =
+                base64::engine::general_purpose::STANDARD.decode(line.encoded_histogram()).expect("base64");
+            let part: Histogram<u64> =
+                Deserializer::new().deserialize(&mut bytes.as_slice()).expect("a histogram");
             sum.add(part).expect("it resizes");
         }
     }

@@ -223,7 +223,7 @@ fn now() -> String {
     let format = time::format_description::well_known::Rfc3339;
     let now = time::OffsetDateTime::now_utc().replace_nanosecond(0);
     // A time of this century has an RFC 3339 form; should it not, the run says so instead of stopping.
-    now.and_then(|now| Ok(now.format(&format).unwrap_or_else(|_| "unknown".to_owned()))).unwrap_or_default()
+    now.ok().and_then(|now| now.format(&format).ok()).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// The revision of the checkout that the command runs in.
