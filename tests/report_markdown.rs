@@ -1,4 +1,5 @@
 //! `report.md` of simulated runs, as golden files, and what the first lines must never hide.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support_run;
 

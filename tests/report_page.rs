@@ -1,6 +1,7 @@
 //! `report.html` in headless Chromium: nothing runs over the page's edge, at 1280 and at 400 pixels.
 //!
 //! Skipped, loudly, where there is no Chromium; under `CI=true` that is a failure.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support_run;
 

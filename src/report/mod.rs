@@ -47,7 +47,7 @@ pub enum ReportError {
     },
 }
 
-/// What [`write`] left behind.
+/// What [`write()`] left behind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// `report.md`.

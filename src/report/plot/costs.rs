@@ -108,7 +108,7 @@ impl Figure for Costs {
     }
 
     fn draw<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>) -> Result<(), DrawError<DB>> {
-        let (columns_max, names_px) = if sheet.narrow() { (1, 190.0) } else { (4, 236.0) };
+        let (columns_max, names_px) = if sheet.narrow() { (1, 190.0) } else { (4, 256.0) };
         // As many blocks as it takes, all alike: five costs become three and two, not four and one.
         let blocks = self.columns.len().div_ceil(columns_max).max(1);
         let columns = self.columns.len().div_ceil(blocks).max(1);

@@ -203,7 +203,6 @@ impl Figure for Counters {
                 let gauge = multiple.recipe.kind == Kind::Gauge;
                 let ink = if gauge { Ink::Line(3) } else { Ink::Line(0) };
                 for points in unbroken(multiple.points.iter().copied()) {
-                    let points = points.into_iter().collect();
                     sheet.line(&mut chart, points, Stroke::solid(ink, 1.5))?;
                 }
                 below = below.max(Sheet::<DB>::panel_height(&panel));

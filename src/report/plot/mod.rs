@@ -175,7 +175,7 @@ fn draw(name: &str, figure: &impl Figure, width_px: u32) -> Result<String, PlotE
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width_px}\" height=\"{height_px}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FONTS}\">\
-         <title>{}</title><rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>",
+         <title>{}</title><style>rect{{shape-rendering:crispEdges}}</style><rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>",
         escaped(&figure.alt())
     );
     Ok(head + &marks)
