@@ -65,7 +65,7 @@ enum Keeper {
     /// A process that is ours to stop, or our share of a lock.
     Owned(owned::Keeper),
     /// A container that is ours to remove.
-    Contained(container::Container),
+    Contained(Box<container::Container>),
     /// Nothing: it is somebody else's, or a view of another [`Server`].
     Nothing,
 }
@@ -134,7 +134,7 @@ impl Server {
             version: opened.version,
             data_directory: None,
             pid: opened.pid,
-            keeper: Keeper::Contained(opened.keeper),
+            keeper: Keeper::Contained(Box::new(opened.keeper)),
         }
     }
 

@@ -61,7 +61,7 @@ pub enum OwnedError {
     Lock(#[from] LockError),
     /// There is no data directory.
     #[error(transparent)]
-    Initialize(#[from] InitializeError),
+    Initialize(Box<InitializeError>),
     /// It does not start.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -113,6 +113,13 @@ pub(super) enum Keeper {
     Stops(Box<OwnedProcess>),
     /// It was there before us and stays: only the shared lock is ours.
     Leaves { _claim: Claim },
+}
+
+impl From<InitializeError> for OwnedError {
+    /// Boxed: it is twice as large as every other reason, and rare.
+    fn from(error: InitializeError) -> OwnedError {
+        OwnedError::Initialize(Box::new(error))
+    }
 }
 
 /// A running owned server, for `server up` and `server status`.
