@@ -222,7 +222,7 @@ mod tests {
         let series = CounterSeries {
             at_s: vec![0.0, 1.0, 3.0, 4.0, 5.0],
             values: [(
-                "Innodb_Pages_Read".to_owned(),
+                "pages_read".to_owned(),
                 vec![Some(10.0), Some(40.0), Some(60.0), Some(5.0), None],
             )]
             .into(),
