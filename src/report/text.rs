@@ -63,16 +63,16 @@ pub fn planned_step(step: &Step) -> String {
     format!("{}  {driven} over {connections}  {}", one_line(&step.name), step.duration)
 }
 
-/// Width of the longest step name.
-pub fn name_width(run: &Run) -> usize {
-    run.steps.iter().map(|step| one_line(&step.name).chars().count()).max().unwrap_or(0)
+/// Width of the longest of these step names.
+pub fn name_width<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| one_line(name).chars().count()).max().unwrap_or(0)
 }
 
 /// The run on a screen: its sentence, what must not be missed, a line a step.
 pub fn summary(run: &Run) -> String {
     let mut lines = vec![one_line(&headline::headline(run))];
     lines.extend(headline::notices(run).iter().map(|notice| format!("  ! {}", one_line(&notice.text))));
-    let width = name_width(run);
+    let width = name_width(run.steps.iter().map(|step| step.name.as_str()));
     lines.extend(run.steps.iter().map(|step| format!("  {}", step_line(step, width))));
     lines.join("\n")
 }
