@@ -221,11 +221,8 @@ mod tests {
     fn totals_become_rates_and_a_restart_leaves_a_gap() {
         let series = CounterSeries {
             at_s: vec![0.0, 1.0, 3.0, 4.0, 5.0],
-            values: [(
-                "pages_read".to_owned(),
-                vec![Some(10.0), Some(40.0), Some(60.0), Some(5.0), None],
-            )]
-            .into(),
+            values: [("pages_read".to_owned(), vec![Some(10.0), Some(40.0), Some(60.0), Some(5.0), None])]
+                .into(),
         };
         let multiple = multiple(&RECIPES[0], &series).expect("the counter is there");
         assert_eq!(multiple.points, [Some((0.5, 30.0)), Some((2.0, 10.0)), None, None]);
