@@ -2,7 +2,7 @@
 //!
 //! - `owned` (the default): a private `mysqld` of our own
 //! - `docker`, `docker:IMAGE`: a container
-//! - `mysql://user@host:port/schema?…`: somebody else's server; [`url`] tells what may stand in it
+//! - `mysql://user@host:port/schema?…`: somebody else's server; `url` tells what may stand in it
 //!
 //! A password may come from `$IDEMBENCH_PASSWORD`, from the option file that `$IDEMBENCH_OPTION_FILE` names,
 //! or from a URL in `$IDEMBENCH_SERVER`. One in a URL on the command line is refused: every user of the

@@ -1,6 +1,6 @@
 //! What a server would accept and its users would regret, found in the CREATE TABLE alone.
 //!
-//! Each rule is a function from a table to findings; what MySQL itself refuses ([`super::rules`]) comes
+//! Each rule is a function from a table to findings; what MySQL itself refuses (`rules`) comes
 //! first, as errors. The facts behind the rules stand in `docs/METHODOLOGY.md` and in the manual pages
 //! on partitioning limitations, pruning and InnoDB locks.
 
