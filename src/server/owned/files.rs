@@ -115,9 +115,13 @@ impl Files {
 
     /// A path for the socket: in the folder, or, when that is too long, in a new folder of our own in
     /// `$XDG_RUNTIME_DIR` or `/tmp`, which is noted and removed by [`Files::forget_socket`].
+    ///
+    /// No server of ours runs now. A socket that a killed one has left, with its lock, is removed: the lock
+    /// names a process, and the server refuses to start when another one has that number by now.
     pub(super) fn new_socket(&self) -> io::Result<PathBuf> {
         self.forget_socket();
         let near = self.root.join("mysqld.sock");
+        remove_socket(&near);
         if near.as_os_str().as_bytes().len() <= SOCKET_PATH_MAX {
             return Ok(near);
         }
@@ -136,13 +140,17 @@ impl Files {
         let note = self.socket_path_note();
         let Ok(bytes) = fs::read(&note) else { return };
         let socket = PathBuf::from(std::ffi::OsStr::from_bytes(&bytes));
-        let _ = fs::remove_file(&socket);
-        let _ = fs::remove_file(socket.with_added_extension("lock"));
+        remove_socket(&socket);
         if let Some(folder) = socket.parent() {
             let _ = fs::remove_dir(folder);
         }
         let _ = fs::remove_file(note);
     }
+}
+
+fn remove_socket(socket: &Path) {
+    let _ = fs::remove_file(socket);
+    let _ = fs::remove_file(socket.with_added_extension("lock"));
 }
 
 /// Writes a file that only its owner can read, and sees to it that it is on the disk.
