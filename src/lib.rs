@@ -19,6 +19,7 @@
 
 pub mod cli;
 pub mod command;
+pub mod pages;
 pub mod results;
 pub mod spec;
 pub mod units;

@@ -15,7 +15,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("table", &["keys", "spec", "units"]),
     ("server", &["results", "spec", "units"]),
     ("recorder", &["results", "spec", "units"]),
-    ("load", &["keys", "server", "spec", "table", "units"]),
+    ("pages", &["spec", "units"]),
+    ("load", &["keys", "pages", "server", "spec", "table", "units"]),
     ("drive", &["recorder", "results", "server", "spec", "units"]),
     ("workload", &["drive", "keys", "results", "server", "spec", "table", "units"]),
     // The reading wing.
@@ -25,8 +26,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "command",
         &[
-            "cli", "drive", "keys", "load", "report", "results", "server", "spec", "table", "units",
-            "workload",
+            "cli", "drive", "keys", "load", "pages", "report", "results", "server", "spec", "table",
+            "units", "workload",
         ],
     ),
 ];
@@ -47,6 +48,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("indicatif", &["command/screen"]),
     ("console", &["command/screen"]),
     ("humantime", &["units/"]),
+    ("crc32c", &["pages/format.rs", "pages/verify/"]),
+    ("rustix", &["pages/write.rs", "load/"]),
 ];
 
 /// Lines of code (tests and comments left out) that a file may have.
