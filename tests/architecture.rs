@@ -26,8 +26,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "command",
         &[
-            "cli", "drive", "keys", "load", "pages", "report", "results", "server", "spec", "table",
-            "units", "workload",
+            "cli", "drive", "keys", "load", "pages", "report", "results", "server", "spec", "table", "units",
+            "workload",
         ],
     ),
 ];
