@@ -19,7 +19,9 @@
 
 pub mod cli;
 pub mod command;
+pub mod keys;
 pub mod pages;
 pub mod results;
+pub mod server;
 pub mod spec;
 pub mod units;

@@ -4,11 +4,15 @@
 //! this module talks to a server; reading a file is the only input it does.
 //!
 //! - [`table`] what a CREATE TABLE says (columns, keys, partitions)
+//! - [`ddl`] reads a CREATE TABLE, and judges it
 //! - [`dataset`] a table and how its rows are made
 //! - [`suite`] a named list of steps: workload, parameters, load
+//! - [`calendar`] days and what people write for them
 //! - [`server`] which server is meant: owned, contained or attached
 
+pub mod calendar;
 pub mod dataset;
+pub mod ddl;
 pub mod server;
 pub mod suite;
 pub mod table;

@@ -1,4 +1,22 @@
 //! A dataset: a table definition plus how its rows are made, from `dataset.toml` or inferred.
+//!
+//! - `read` from a built-in name, a folder or a bare `TABLE.sql`; `wire` the file's own shape
+//! - `infer` recipes and claim columns from kinds and keys, where the file says nothing
+//! - `days` the partitions that the days need, and scaling to other rows and days
+//! - `fingerprint` when two datasets hold the same rows
+
+mod builtin;
+mod days;
+mod error;
+mod fingerprint;
+mod infer;
+mod read;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use builtin::{BuiltIn, built_in};
+pub use error::DatasetError;
 
 use crate::spec::table::Table;
 use crate::units::Rows;
@@ -22,14 +40,26 @@ pub struct Dataset {
     pub first_day: i32,
     /// What every value is derived from, with the row number.
     pub seed: u64,
+    /// Whether the partitions follow the days or stand as they were written.
+    pub partitions: PartitionRule,
     /// Whether rows of a day come in key order.
     pub key_order: KeyOrder,
     /// Whether pages look freshly loaded or lived in.
     pub fill: Fill,
-    /// How each column is made, parallel to [`Table::columns`]; `None` for generated columns.
+    /// How each column is made, parallel to [`Table::columns`]; `None` for
+    /// generated columns.
     pub recipes: Vec<Option<Recipe>>,
     /// Which columns a claim reads and writes; `None` where the table has no such columns.
     pub claim: Option<ClaimColumns>,
+}
+
+/// Where a dataset's partitions come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartitionRule {
+    /// One partition a day, named `p20260101`, and an empty one behind the last day: made from the days.
+    Daily,
+    /// As the CREATE TABLE has them; the days must fit into them.
+    AsWritten,
 }
 
 /// The order in which a day's rows are made.
@@ -53,22 +83,10 @@ pub enum Fill {
 /// How one column's value is made from (seed, row number).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recipe {
-    /// A key that looks random, is unique within its day and rises with the row's place in the day.
-    /// Text columns: `prefix`, then base-32 digits up to the column's length or `digits`;
-    /// integer and binary columns: the number itself, big-endian.
-    SortedKey {
-        /// Text put before the digits.
-        prefix: String,
-        /// Base-32 digits (5 bits each) or `None` for what the column holds.
-        digits: Option<u8>,
-    },
-    /// The same, but in an order unrelated to the row number; still unique over the whole table.
-    ShuffledKey {
-        /// Text put before the digits.
-        prefix: String,
-        /// Base-32 digits (5 bits each) or `None` for what the column holds.
-        digits: Option<u8>,
-    },
+    /// A key that looks random, is unique over the whole table and rises with the row's place in its day.
+    SortedKey(KeyShape),
+    /// The same, but in an order unrelated to the row number.
+    ShuffledKey(KeyShape),
     /// `start` + row number.
     Sequence {
         /// The value of row 0.
@@ -94,6 +112,30 @@ pub enum Recipe {
     Constant(String),
     /// NULL in every row.
     Null,
+}
+
+/// How a key's number is written into its column.
+///
+/// Text columns: `prefix`, then digits; integer columns: the number itself; binary columns: the number
+/// big-endian, then pseudo-random bytes up to the column's length.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyShape {
+    /// Text put before the digits (text columns only).
+    pub prefix: String,
+    /// Digits behind the prefix, or `None` for what the column holds, at most 24 (text columns only).
+    pub digits: Option<u8>,
+    /// Which digits.
+    pub alphabet: Alphabet,
+}
+
+/// The digits of text keys, each alphabet in ascending byte order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Alphabet {
+    /// `0-9a-v`, five bits a digit: sorts alike under every collation.
+    #[default]
+    Base32,
+    /// `-0-9A-Z_a-z`, six bits a digit, as nanoid writes ids: needs a collation that tells cases apart.
+    Base64,
 }
 
 /// The columns that the claim UPDATE reads and writes, as indexes into [`Table::columns`].

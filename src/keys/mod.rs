@@ -1,0 +1,29 @@
+//! Every value from (seed, row number): pure, no I/O, constant time and memory a row.
+//!
+//! - [`RowMaker`] a dataset compiled into one maker per column; fills a reused [`Row`]
+//! - [`KeyOf`] the primary key of a row, as values to bind
+//! - [`Picker`] row numbers for a workload: uniform, zipfian, newest day hot
+//! - `mix` hashes and permutations, `days` which row lies on which day, `status` which rows are PENDING,
+//!   `key` keys that look random and come sorted, `unique` keys that would collide
+
+mod column;
+mod days;
+mod error;
+mod key;
+mod key_of;
+mod literal;
+mod maker;
+mod mix;
+mod pick;
+mod row;
+mod status;
+#[cfg(test)]
+mod tests;
+mod unique;
+
+pub use days::{Day, Days};
+pub use error::MakeError;
+pub use key_of::KeyOf;
+pub use maker::RowMaker;
+pub use pick::{PickError, Picker};
+pub use row::{Cell, Row, Value};

@@ -1,0 +1,193 @@
+//! The MySQL server that is measured: owned, contained or attached, decided once by [`open`].
+//!
+//! - [`locate`] which `mysqld` runs; [`settings`] with what options; [`owned`] its life
+//! - [`address`] where it answers; [`version`] what it is
+//! - [`machine`], [`disk`] what it runs on
+
+pub mod address;
+pub mod attached;
+pub mod counters;
+mod describe;
+pub mod disk;
+pub mod guard;
+pub mod home;
+pub mod local;
+pub mod locate;
+pub mod machine;
+pub mod owned;
+pub mod settings;
+pub mod version;
+
+use std::path::{Path, PathBuf};
+
+use sqlx::mysql::MySqlConnectOptions;
+use sqlx::{ConnectOptions, Executor, MySqlConnection};
+
+pub use address::Address;
+pub use attached::AttachError;
+pub use counters::CounterSample;
+pub use describe::DescribeError;
+pub use guard::{GuardError, claim_schema, registry};
+pub use home::Home;
+pub use local::{cpu_time, table_files};
+pub use locate::{LocateError, Mysqld, locate_mysqld};
+pub use owned::{OwnedError, ServerStatus, StopError};
+pub use version::ServerVersion;
+
+use crate::spec::server::ServerSpec;
+
+/// The schema on servers of our own.
+pub const DATABASE: &str = "idembench";
+
+/// A server that answers.
+#[derive(Debug)]
+pub struct Server {
+    kind: &'static str,
+    address: Address,
+    version: ServerVersion,
+    data_directory: Option<PathBuf>,
+    pid: Option<u32>,
+    keeper: Option<owned::Keeper>,
+}
+
+/// Why a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Our own.
+    #[error(transparent)]
+    Owned(#[from] OwnedError),
+    /// Somebody else's.
+    #[error(transparent)]
+    Attached(#[from] AttachError),
+    /// Not built yet.
+    #[error("use {0}: not built yet — use an owned server")]
+    NotYet(&'static str),
+}
+
+/// A connection failed.
+#[derive(Debug, thiserror::Error)]
+#[error("connect to the {kind} server at {place}: {source}{hint}")]
+pub struct ConnectError {
+    kind: &'static str,
+    place: String,
+    /// The driver's words.
+    pub source: sqlx::Error,
+    hint: String,
+}
+
+/// Makes the server that is meant ready for use.
+pub async fn open(spec: &ServerSpec, home: &Home) -> Result<Server, OpenError> {
+    match spec {
+        ServerSpec::Owned(owned) => Ok(Server::from_owned(owned::open(owned, home).await?)),
+        ServerSpec::Contained { .. } => Err(OpenError::NotYet("a container")),
+        ServerSpec::Attached(attached) => Ok(Server::from_attached(attached::open(attached).await?)),
+    }
+}
+
+impl Server {
+    fn from_owned(opened: owned::Opened) -> Server {
+        Server {
+            kind: "owned",
+            address: opened.address,
+            version: opened.version,
+            data_directory: Some(opened.data_directory),
+            pid: Some(opened.pid),
+            keeper: Some(opened.keeper),
+        }
+    }
+
+    fn from_attached(opened: attached::Attached) -> Server {
+        Server {
+            kind: "attached",
+            address: opened.address,
+            version: opened.version,
+            data_directory: opened.data_directory,
+            pid: opened.pid,
+            keeper: None,
+        }
+    }
+
+    /// `owned`, `contained` or `attached`.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// Its version.
+    pub fn version(&self) -> ServerVersion {
+        self.version
+    }
+
+    /// Where it answers.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Options for sqlx, the schema set; see [`Address::connect_options`].
+    pub fn connect_options(&self) -> MySqlConnectOptions {
+        self.address.connect_options()
+    }
+
+    /// A new connection in the schema.
+    pub async fn connect(&self) -> Result<MySqlConnection, ConnectError> {
+        self.connect_options().connect().await.map_err(|source| self.connect_error(source))
+    }
+
+    /// Its data directory, when that is on this machine.
+    pub fn data_directory(&self) -> Option<&Path> {
+        self.data_directory.as_deref()
+    }
+
+    /// Its process, when that is on this machine.
+    pub fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// The same server with another schema; closing or dropping it leaves the server alone.
+    pub fn in_schema(&self, database: &str) -> Server {
+        Server {
+            kind: self.kind,
+            address: Address { database: database.to_owned(), ..self.address.clone() },
+            version: self.version,
+            data_directory: self.data_directory.clone(),
+            pid: self.pid,
+            keeper: None,
+        }
+    }
+
+    /// Why the server is gone, when it is ours and has died: how it ended and its last error lines.
+    pub fn cause_of_death(&mut self) -> Option<StopError> {
+        match self.keeper.as_mut()? {
+            owned::Keeper::Stops(process) => process.cause_of_death(),
+            owned::Keeper::Leaves { .. } => None,
+        }
+    }
+
+    /// Ends the use of the server: one that we started is shut down cleanly.
+    pub async fn close(mut self) -> Result<(), StopError> {
+        match self.keeper.take() {
+            Some(owned::Keeper::Stops(process)) => process.stop(&self.address).await,
+            Some(owned::Keeper::Leaves { .. }) | None => Ok(()),
+        }
+    }
+
+    fn connect_error(&self, source: sqlx::Error) -> ConnectError {
+        let Address { socket, host, port, .. } = &self.address;
+        let place =
+            socket.as_ref().map_or_else(|| format!("{host}:{port}"), |path| path.display().to_string());
+        let hint = match &self.data_directory {
+            Some(data) if matches!(source, sqlx::Error::Io(_)) => format!(" ({})", owned::last_words(data)),
+            _ => String::new(),
+        };
+        ConnectError { kind: self.kind, place, source, hint }
+    }
+}
+
+/// `VERSION()` as numbers.
+async fn version_of(connection: &mut MySqlConnection) -> Result<ServerVersion, sqlx::Error> {
+    let text: String = sqlx::query_scalar("SELECT VERSION()").fetch_one(connection).await?;
+    text.parse().map_err(|()| sqlx::Error::Protocol(format!("the server calls its version `{text}`")))
+}
+
+async fn create_own_schema(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+    connection.execute("CREATE DATABASE IF NOT EXISTS idembench").await.map(|_| ())
+}

@@ -1,0 +1,1 @@
+//! What MySQL would accept and its users would regret.
