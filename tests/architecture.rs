@@ -49,7 +49,6 @@ const DOORS: &[(&str, &[&str])] = &[
     ("console", &["command/screen"]),
     ("humantime", &["units/"]),
     ("crc32c", &["pages/format.rs", "pages/verify/"]),
-    ("rustix", &["pages/write.rs", "load/"]),
 ];
 
 /// Lines of code (tests and comments left out) that a file may have.

@@ -87,7 +87,7 @@ const PAGES_MIN: usize = 6;
 impl Donor {
     /// Reads the whole file of an empty partition of a table with so many indexes.
     pub fn read(bytes: Vec<u8>, index_count: usize) -> Result<Donor, DonorError> {
-        if bytes.len() % PAGE_BYTES != 0 || bytes.len() < PAGES_MIN * PAGE_BYTES {
+        if !bytes.len().is_multiple_of(PAGE_BYTES) || bytes.len() < PAGES_MIN * PAGE_BYTES {
             return Err(DonorError::Length { bytes: bytes.len() });
         }
         let flags = get_u32(&bytes, SPACE_FLAGS);

@@ -308,7 +308,7 @@ fn date_time(fraction: u8, micros: i64, memo: &mut DayMemo, out: &mut [u8]) -> R
     // The packing counts 13 months a year: (year * 13 + month) << 5 | day.
     let (year, month, day) = (packed_day >> 9, packed_day >> 5 & 15, packed_day & 31);
     let date = (year * 13 + month) << 5 | day;
-    let time = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | seconds % 60;
+    let time = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | (seconds % 60);
     let packed = (date << 17 | time) + 0x80_0000_0000;
     out[..5].copy_from_slice(&packed.to_be_bytes()[3..]);
     Ok(5 + put_fraction(fraction, micros, &mut out[5..]))

@@ -8,7 +8,7 @@ use super::format::{EXTENT_PAGES, PAGE_BYTES};
 use super::index::{IndexBuilder, IndexError, IndexSummary, PageSink};
 use super::plan::{IndexPlan, TablePlan};
 use super::record::{Record, RecordMaker, RowError};
-use super::sort::{SortError, Sorted, Sorter};
+use super::sort::{Entry, SortError, Sorted, Sorter};
 use super::space::Space;
 
 /// How rows come and what may be used to sort them.
@@ -194,11 +194,8 @@ impl FileBuilder {
     }
 }
 
-fn next<'s, E>(
-    sorted: &'s mut Sorted,
-    maker: &RecordMaker,
-) -> Result<Option<(&'s [u8], &'s [u8])>, BuildError<E>> {
-    sorted.next().map_err(|source| unsorted(maker, source))
+fn next<'s, E>(sorted: &'s mut Sorted, maker: &RecordMaker) -> Result<Option<Entry<'s>>, BuildError<E>> {
+    sorted.next_entry().map_err(|source| unsorted(maker, source))
 }
 
 fn unsorted<E>(maker: &RecordMaker, source: SortError) -> BuildError<E> {

@@ -7,6 +7,9 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+/// A key and what it brings along.
+pub type Entry<'a> = (&'a [u8], &'a [u8]);
+
 /// Collects entries, then gives them back in order.
 #[derive(Debug)]
 pub struct Sorter {
@@ -144,7 +147,7 @@ fn head(key: &[u8]) -> u64 {
 }
 
 #[inline]
-fn entry(arena: &[u8], at: u32) -> (&[u8], &[u8]) {
+fn entry(arena: &[u8], at: u32) -> Entry<'_> {
     let at = at as usize;
     let key = usize::from(u16::from_le_bytes([arena[at], arena[at + 1]]));
     let payload = usize::from(u16::from_le_bytes([arena[at + 2], arena[at + 3]]));
@@ -162,8 +165,8 @@ enum Source {
 }
 
 impl Sorted {
-    /// The next entry's key and payload.
-    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>, SortError> {
+    /// The next one.
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, SortError> {
         match &mut self.0 {
             Source::Memory { arena, places } => Ok(places.next().map(|place| entry(arena, place.at))),
             Source::Files(merge) => merge.next().map_err(SortError::Merge),
@@ -199,7 +202,7 @@ impl Merge {
         Ok(Merge { heap, current: None })
     }
 
-    fn next(&mut self) -> io::Result<Option<(&[u8], &[u8])>> {
+    fn next(&mut self) -> io::Result<Option<Entry<'_>>> {
         if let Some(mut run) = self.current.take()
             && run.advance()?
         {
@@ -273,7 +276,7 @@ mod tests {
         let mut sorted = sorter.finish().unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "runs have no names");
         let mut out = Vec::new();
-        while let Some((key, payload)) = sorted.next().unwrap() {
+        while let Some((key, payload)) = sorted.next_entry().unwrap() {
             out.push((key.to_vec(), payload.to_vec()));
         }
         out

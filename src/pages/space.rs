@@ -51,7 +51,7 @@ impl Space {
 
     /// Gives a segment the next extent; its first page.
     pub fn take_extent(&mut self, segment: Segment) -> u32 {
-        if self.extents.len() as u32 % DESCRIBED_EXTENTS == 0 {
+        if (self.extents.len() as u32).is_multiple_of(DESCRIBED_EXTENTS) {
             self.extents.push(Extent { owner: None, pages_used: DESCRIPTION_PAGES });
         }
         self.extents.push(Extent { owner: Some(segment), pages_used: 0 });

@@ -79,11 +79,6 @@ impl IndexPages {
         self.roots.clone()
     }
 
-    /// The name of an index.
-    pub fn name(&self, index: usize) -> &str {
-        &self.shape.indexes[index].name
-    }
-
     /// Checks that two records may follow one another in an index.
     pub fn check_order(&self, number: u32, index: usize, a: &Key, b: &Key) -> Result<(), Fault> {
         let shape = &self.shape.indexes[index];

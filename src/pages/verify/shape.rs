@@ -151,7 +151,7 @@ fn most_bytes(charset: Charset) -> usize {
 
 fn field(column: &Column) -> FieldShape {
     let variable = |at_most: usize| Length::Variable { at_most, long: at_most > 255 };
-    let fraction = |digits: &u8| usize::from((digits + 1) / 2);
+    let fraction = |digits: &u8| usize::from(digits.div_ceil(2));
     let length = match &column.kind {
         ColumnKind::Integer { bytes, .. } => Length::Fixed(usize::from(*bytes)),
         ColumnKind::Date => Length::Fixed(3),

@@ -388,3 +388,6 @@ fn prefix_length(field: &Field, stored: &[u8]) -> usize {
         _ => characters.min(stored.len()),
     }
 }
+
+#[cfg(test)]
+mod tests;
