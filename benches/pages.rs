@@ -84,7 +84,7 @@ fn datasets(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(ROWS)).sample_size(10).measurement_time(Duration::from_secs(2));
     for built_in in built_in() {
         let mut dataset = Dataset::read(built_in.name).expect("a built-in dataset");
-        dataset = dataset.scaled(Some(idembench::units::Rows(ROWS)), Some(1)).expect("a day");
+        dataset = dataset.scaled(Some(idembench::units::Rows(ROWS)), Some(1), None, None).expect("a day");
         let maker = RowMaker::new(&dataset).expect("a built-in dataset");
         let plan = TablePlan::new(&dataset.table).expect("a built-in dataset");
         let indexes = 1 + plan.secondary.len();
