@@ -49,8 +49,9 @@ pub enum Command {
 #[derive(Debug, Args, Clone, Default)]
 pub struct ServerArgs {
     /// `owned`, `docker[:image]` or `mysql://user@host:port/db`; passwords come from
-    /// $IDEMBENCH_PASSWORD or from the option file named by $IDEMBENCH_OPTION_FILE
-    #[arg(long, value_name = "SERVER", env = "IDEMBENCH_SERVER", hide_env_values = true)]
+    /// $IDEMBENCH_PASSWORD or from the option file named by $IDEMBENCH_OPTION_FILE; without the flag
+    /// $IDEMBENCH_SERVER counts [default: owned]
+    #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
     /// Where the owned server's files lie [default: .idembench/server]
     #[arg(long, value_name = "DIR")]

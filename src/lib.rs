@@ -19,9 +19,14 @@
 
 pub mod cli;
 pub mod command;
+pub mod drive;
 pub mod keys;
+pub mod load;
 pub mod pages;
+pub mod recorder;
+pub mod report;
 pub mod results;
 pub mod server;
 pub mod spec;
+pub mod table;
 pub mod units;

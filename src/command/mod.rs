@@ -1,7 +1,10 @@
 //! One file per command, each a recipe over the rooms below. Only here do the two wings meet, only here
 //! is there a screen, and only here are errors put together into the one line that a person reads.
 
+mod schema;
 pub mod screen;
+mod server;
+mod server_choice;
 
 use std::process::ExitCode;
 
@@ -10,6 +13,8 @@ use crate::cli::Command;
 /// Runs a command. `Ok` carries 0 (done) or 1 (the answer is "no"); an error means exit code 2.
 pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Server(args) => server::run(args).await,
+        Command::Schema(args) => schema::run(args),
         _ => anyhow::bail!("not here yet"),
     }
 }

@@ -83,3 +83,9 @@ fn print_line(json: bool, label: &str, text: &str) {
         false => println!("{}{text}", bold.apply_to(width)),
     }
 }
+
+/// Prints a command's answer for machines on standard output.
+pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}

@@ -113,6 +113,25 @@ impl ColumnMaker {
     }
 }
 
+impl ColumnMaker {
+    /// Whether all bytes that it makes are printable ASCII without a backslash.
+    pub(super) fn is_plain_text(&self, constants: &[u8]) -> bool {
+        let plain = |cell: &Cell| match cell {
+            Cell::Bytes { start, length } => constants[*start as usize..(*start + *length) as usize]
+                .iter()
+                .all(|byte| (0x20..0x7f).contains(byte) && *byte != b'\\'),
+            _ => true,
+        };
+        match self {
+            ColumnMaker::Fixed(cell) => plain(cell),
+            ColumnMaker::Choice { cells, .. } => cells.iter().all(|(_, cell)| plain(cell)),
+            ColumnMaker::Status(blocks) => blocks.cells().all(|cell| plain(&cell)),
+            ColumnMaker::BytesHash { .. } | ColumnMaker::Key { form: KeyForm::Bytes { .. }, .. } => false,
+            _ => true,
+        }
+    }
+}
+
 impl KeyForm {
     #[inline]
     fn cell(&self, number: u64, row: u64, arena: &mut Vec<u8>) -> Cell {
@@ -276,8 +295,8 @@ impl Compiler<'_> {
                         format!("the prefix leaves room for {room} digits, and 1 to {DIGITS_MAX} are made");
                     return Err(misfit(column, recipe, &reason));
                 }
-                if !shape.prefix.bytes().all(|byte| (0x21..=0x7e).contains(&byte)) {
-                    return Err(misfit(column, recipe, "the prefix must be printable ascii without spaces"));
+                if !shape.prefix.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && byte != b'\\') {
+                    return Err(misfit(column, recipe, "the prefix must be printable ascii without spaces and backslashes"));
                 }
                 let digits = Digits::new(shape.alphabet, digits, seed, index as u64);
                 let start = self.constants.len() as u32;

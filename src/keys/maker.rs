@@ -62,6 +62,17 @@ impl RowMaker {
         }
     }
 
+    /// Whether a column has the same value in all rows of a day.
+    pub fn is_constant_within_a_day(&self, column: usize) -> bool {
+        use ColumnMaker::{Date, Fixed, Offset};
+        matches!(self.makers.get(column), Some(Fixed(_) | Date(_) | Offset(_)))
+    }
+
+    /// Whether a column's bytes, as far as it has any, are printable ASCII without a backslash.
+    pub fn is_plain_text(&self, column: usize) -> bool {
+        self.makers.get(column).is_some_and(|maker| maker.is_plain_text(&self.constants))
+    }
+
     /// The days and their rows.
     pub fn days(&self) -> &Days {
         &self.days

@@ -66,6 +66,11 @@ impl StatusBlocks {
         found.map_or(Cell::Null, |(_, status)| *status)
     }
 
+    /// Every status.
+    pub(super) fn cells(&self) -> impl Iterator<Item = Cell> {
+        self.statuses.iter().map(|(_, cell)| *cell)
+    }
+
     /// Whether a row is pending.
     pub(super) fn is_pending(&self, row: u64, day: &Day) -> bool {
         self.pending.contains(&self.residue(row - day.first_row, day))

@@ -2,6 +2,8 @@
 //!
 //! The measuring wing produces a [`Run`], the reading wing consumes it; they share nothing else.
 
+pub mod buckets;
+pub mod histogram;
 mod run;
 pub mod version;
 

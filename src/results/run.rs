@@ -228,6 +228,10 @@ pub struct Interval {
     pub outcomes: BTreeMap<String, u64>,
     /// Response time of the operations *intended* in it, microseconds: nothing is left out, late or not.
     pub response_us: LatencySummary,
+    /// The same response times in the buckets of [`super::buckets`]: `[upper edge in microseconds, count]`,
+    /// ascending, empty ones left out. The spectrum plot is made of them.
+    #[serde(default)]
+    pub response_buckets: Vec<(u64, u64)>,
     /// Service time of the operations that completed in it, microseconds.
     pub service_us: LatencySummary,
     /// Operations due but not sent at its end.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use sqlx::{MySqlConnection, Row};
 
-use super::Server;
 use super::version::ServerVersion;
+use super::{ConnectError, Server};
 use crate::results::ServerDescription;
 
 /// Global variables that decide the numbers. One that a release lacks is "n/a".
@@ -95,6 +95,9 @@ pub enum DescribeError {
          instance must be re-initialised — ALTER INSTANCE ENABLE INNODB REDO_LOG"
     )]
     RedoIsOff,
+    /// It does not answer.
+    #[error("describe the server: {0}")]
+    Connect(#[from] ConnectError),
     /// It refused.
     #[error("describe the server: {0}")]
     Sql(#[from] sqlx::Error),
@@ -102,12 +105,11 @@ pub enum DescribeError {
 
 impl Server {
     /// Version and settings, read now. Refuses a server that has no version or whose redo log is off.
-    pub async fn describe(
-        &self,
-        connection: &mut MySqlConnection,
-    ) -> Result<ServerDescription, DescribeError> {
-        let variables = show(connection, "SHOW GLOBAL VARIABLES").await?;
-        let redo = show(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'").await?;
+    pub async fn describe(&self) -> Result<ServerDescription, DescribeError> {
+        let mut connection = self.connect().await?;
+        let variables = show(&mut connection, "SHOW GLOBAL VARIABLES").await?;
+        let redo = show(&mut connection, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'").await?;
+        super::address::close(connection).await;
         if redo.get("innodb_redo_log_enabled").is_some_and(|enabled| enabled.eq_ignore_ascii_case("OFF")) {
             return Err(DescribeError::RedoIsOff);
         }

@@ -2,20 +2,26 @@
 //!
 //! - [`locate`] which `mysqld` runs; [`settings`] with what options; [`owned`] its life
 //! - [`address`] where it answers; [`version`] what it is
-//! - [`machine`], [`disk`] what it runs on
+//! - [`guard`] what keeps us off tables that are not ours
+//! - [`counters`] what it counts while it is measured; [`local`] what the kernel knows of it
+//! - [`machine`], [`disk`] what it runs on; [`doctor`] what is to be said about all that
 
 pub mod address;
 pub mod attached;
+pub mod container;
 pub mod counters;
 mod describe;
 pub mod disk;
+pub mod doctor;
 pub mod guard;
 pub mod home;
+pub mod install;
 pub mod local;
 pub mod locate;
 pub mod machine;
 pub mod owned;
 pub mod settings;
+mod signals;
 pub mod version;
 
 use std::path::{Path, PathBuf};
@@ -25,13 +31,16 @@ use sqlx::{ConnectOptions, Executor, MySqlConnection};
 
 pub use address::Address;
 pub use attached::AttachError;
+pub use container::ContainerError;
 pub use counters::CounterSample;
 pub use describe::DescribeError;
 pub use guard::{GuardError, claim_schema, registry};
 pub use home::Home;
+pub use install::{InstallError, install};
 pub use local::{cpu_time, table_files};
 pub use locate::{LocateError, Mysqld, locate_mysqld};
-pub use owned::{OwnedError, ServerStatus, StopError};
+pub use owned::{OwnedError, ServerStatus, StopError, down, status, up};
+pub use signals::stop_signal;
 pub use version::ServerVersion;
 
 use crate::spec::server::ServerSpec;
@@ -47,7 +56,18 @@ pub struct Server {
     version: ServerVersion,
     data_directory: Option<PathBuf>,
     pid: Option<u32>,
-    keeper: Option<owned::Keeper>,
+    keeper: Keeper,
+}
+
+/// What ends with the use of a server.
+#[derive(Debug)]
+enum Keeper {
+    /// A process that is ours to stop, or our share of a lock.
+    Owned(owned::Keeper),
+    /// A container that is ours to remove.
+    Contained(container::Container),
+    /// Nothing: it is somebody else's, or a view of another [`Server`].
+    Nothing,
 }
 
 /// Why a server cannot be used.
@@ -59,9 +79,20 @@ pub enum OpenError {
     /// Somebody else's.
     #[error(transparent)]
     Attached(#[from] AttachError),
-    /// Not built yet.
-    #[error("use {0}: not built yet — use an owned server")]
-    NotYet(&'static str),
+    /// In a container.
+    #[error(transparent)]
+    Contained(#[from] ContainerError),
+}
+
+/// Why the use of a server did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum CloseError {
+    /// Our own process.
+    #[error(transparent)]
+    Owned(#[from] StopError),
+    /// A container.
+    #[error(transparent)]
+    Contained(#[from] ContainerError),
 }
 
 /// A connection failed.
@@ -79,7 +110,7 @@ pub struct ConnectError {
 pub async fn open(spec: &ServerSpec, home: &Home) -> Result<Server, OpenError> {
     match spec {
         ServerSpec::Owned(owned) => Ok(Server::from_owned(owned::open(owned, home).await?)),
-        ServerSpec::Contained { .. } => Err(OpenError::NotYet("a container")),
+        ServerSpec::Contained { image } => Ok(Server::from_contained(container::open(image).await?)),
         ServerSpec::Attached(attached) => Ok(Server::from_attached(attached::open(attached).await?)),
     }
 }
@@ -92,7 +123,18 @@ impl Server {
             version: opened.version,
             data_directory: Some(opened.data_directory),
             pid: Some(opened.pid),
-            keeper: Some(opened.keeper),
+            keeper: Keeper::Owned(opened.keeper),
+        }
+    }
+
+    fn from_contained(opened: container::Contained) -> Server {
+        Server {
+            kind: "contained",
+            address: opened.address,
+            version: opened.version,
+            data_directory: None,
+            pid: opened.pid,
+            keeper: Keeper::Contained(opened.keeper),
         }
     }
 
@@ -103,7 +145,7 @@ impl Server {
             version: opened.version,
             data_directory: opened.data_directory,
             pid: opened.pid,
-            keeper: None,
+            keeper: Keeper::Nothing,
         }
     }
 
@@ -150,23 +192,24 @@ impl Server {
             version: self.version,
             data_directory: self.data_directory.clone(),
             pid: self.pid,
-            keeper: None,
+            keeper: Keeper::Nothing,
         }
     }
 
     /// Why the server is gone, when it is ours and has died: how it ended and its last error lines.
     pub fn cause_of_death(&mut self) -> Option<StopError> {
-        match self.keeper.as_mut()? {
-            owned::Keeper::Stops(process) => process.cause_of_death(),
-            owned::Keeper::Leaves { .. } => None,
+        match &mut self.keeper {
+            Keeper::Owned(owned::Keeper::Stops(process)) => process.cause_of_death(),
+            _ => None,
         }
     }
 
     /// Ends the use of the server: one that we started is shut down cleanly.
-    pub async fn close(mut self) -> Result<(), StopError> {
-        match self.keeper.take() {
-            Some(owned::Keeper::Stops(process)) => process.stop(&self.address).await,
-            Some(owned::Keeper::Leaves { .. }) | None => Ok(()),
+    pub async fn close(self) -> Result<(), CloseError> {
+        match self.keeper {
+            Keeper::Owned(owned::Keeper::Stops(process)) => Ok(process.stop(&self.address).await?),
+            Keeper::Contained(container) => Ok(container.remove().await?),
+            Keeper::Owned(owned::Keeper::Leaves { .. }) | Keeper::Nothing => Ok(()),
         }
     }
 

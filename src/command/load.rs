@@ -1,0 +1,131 @@
+//! `idembench load`: a dataset's table filled and verified.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::screen::{Bar, Screen, print_json};
+use super::server_choice;
+use crate::cli::{FillArg, LoadArgs, MethodArg, VerifyArg};
+use crate::load::{self, LoadRequest, Loaded, Method, Phase, Progress, Verify};
+use crate::server::Server;
+use crate::spec::dataset::{Dataset, Fill};
+use crate::units::{Bytes, Rows, Span, grouped, three_digits};
+
+/// Runs the command.
+pub async fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
+    let screen = Screen::new(args.json);
+    let request = request(&args)?;
+    let server = server_choice::open(&args.server, &screen).await?;
+    let loaded = fill(&server, &request, &screen).await;
+    server.close().await?;
+    let loaded = loaded?;
+    if args.json {
+        print_json(&loaded)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn request(args: &LoadArgs) -> anyhow::Result<LoadRequest> {
+    let fill = args.fill.map(|fill| match fill {
+        FillArg::Fresh => Fill::Fresh,
+        FillArg::Aged => Fill::Aged,
+    });
+    Ok(LoadRequest {
+        dataset: Dataset::read(&args.dataset)?.scaled(args.rows, args.days, args.seed, fill)?,
+        method: match args.method {
+            MethodArg::Auto | MethodArg::Sql => Method::Auto,
+        },
+        verify: match args.verify {
+            VerifyArg::Quick => Verify::Quick,
+            VerifyArg::Full => Verify::Full,
+            VerifyArg::Off => Verify::Off,
+        },
+        streams: args.streams,
+        replace: args.replace.clone(),
+    })
+}
+
+/// Loads with a bar, and stops in order on a signal: what was changed on the server is restored.
+pub async fn fill(server: &Server, request: &LoadRequest, screen: &Screen) -> anyhow::Result<Loaded> {
+    let progress = Arc::new(Progress::default());
+    let stop_on_signal = tokio::spawn(stop_on_signal(progress.clone()));
+    let loading = load::load(server, request, &progress);
+    let loaded = watched(loading, &request.dataset, &progress, screen).await;
+    stop_on_signal.abort();
+    let (loaded, bar) = loaded?;
+    say(&loaded, &request.dataset, bar, screen);
+    Ok(loaded)
+}
+
+async fn stop_on_signal(progress: Arc<Progress>) {
+    super::signal::asked_to_stop().await;
+    progress.stop();
+}
+
+async fn watched<F>(
+    loading: F,
+    dataset: &Dataset,
+    progress: &Progress,
+    screen: &Screen,
+) -> anyhow::Result<(Loaded, Bar)>
+where
+    F: Future<Output = Result<Loaded, load::LoadError>>,
+{
+    let bar = screen.bar("load", &dataset_line(dataset), dataset.rows.0);
+    let begun = std::time::Instant::now();
+    let mut ticks = tokio::time::interval(Duration::from_millis(250));
+    tokio::pin!(loading);
+    loop {
+        tokio::select! {
+            loaded = &mut loading => return Ok((loaded?, bar)),
+            _ = ticks.tick() => bar.set(progress.rows(), progress_line(progress, begun.elapsed())),
+        }
+    }
+}
+
+fn dataset_line(dataset: &Dataset) -> String {
+    format!("{} · {} rows in {} day partitions", dataset.name, dataset.rows, dataset.days)
+}
+
+fn progress_line(progress: &Progress, elapsed: Duration) -> String {
+    match progress.phase() {
+        Phase::Fill => fill_line(progress, elapsed),
+        Phase::Verify => "reading back".to_owned(),
+        Phase::Analyze => "analyzing".to_owned(),
+        _ => "preparing".to_owned(),
+    }
+}
+
+fn fill_line(progress: &Progress, elapsed: Duration) -> String {
+    let added = progress.rows().saturating_sub(progress.rows_at_start());
+    let per_second = added as f64 / elapsed.as_secs_f64().max(0.001);
+    let left = progress.total().saturating_sub(progress.rows());
+    let eta = match per_second > 0.0 {
+        true => Span(Duration::from_secs_f64((left as f64 / per_second).min(1e7).round())).to_string(),
+        false => "?".to_owned(),
+    };
+    let (done, all) = (Rows(progress.rows()).short(), Rows(progress.total()).short());
+    format!("{done}/{all}  {} rows/s  {eta} left", Rows(per_second as u64).short())
+}
+
+fn say(loaded: &Loaded, dataset: &Dataset, bar: Bar, screen: &Screen) {
+    let took = Span(Duration::from_secs_f64(loaded.phases.get("fill").copied().unwrap_or(0.0)));
+    let rate = Rows(loaded.rows_per_second as u64).short();
+    let how = match loaded.rows_per_second > 0.0 {
+        true => format!("{rate} rows/s  {took}  {}", loaded.method),
+        false => loaded.method.clone(),
+    };
+    bar.finish(&format!("{}  {how}", dataset_line(dataset)));
+    if !loaded.reason.is_empty() {
+        screen.line("", &loaded.reason);
+    }
+    if loaded.rows_resumed > 0 {
+        screen.line("", &format!("{} rows were there from a load that was cut off", grouped(loaded.rows_resumed)));
+    }
+    let size = loaded.bytes.map_or(String::new(), |bytes| {
+        let per_row = three_digits(bytes as f64 / loaded.rows.max(1) as f64);
+        format!(" · {} ({per_row} B/row, index pages included)", Bytes(bytes))
+    });
+    screen.line("verify", &format!("{}{size}", loaded.verified));
+}

@@ -1,0 +1,66 @@
+//! Flags and environment to the server that a command uses.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+use crate::cli::ServerArgs;
+use crate::command::screen::Screen;
+use crate::server::{self, Home, Server};
+use crate::spec::server::{OwnedSpec, ServerSpec, Written};
+use crate::units::Span;
+
+/// Which server the flags mean. Options of an owned server go with an owned server only.
+pub fn spec(args: &ServerArgs) -> anyhow::Result<ServerSpec> {
+    let read = ServerSpec::read(&Written::with_environment(args.server.clone()))?;
+    let ServerSpec::Owned(_) = read else {
+        let given = args.data_directory.is_some() || args.buffer_pool.is_some() || args.redo.is_some();
+        if given || args.binlog || !args.mysqld_options.is_empty() {
+            bail!(
+                "use a server that is not ours: --data-directory, --buffer-pool, --redo, --binlog and \
+                 --mysqld-option set up an owned server — leave them out, or leave --server out"
+            );
+        }
+        return Ok(read);
+    };
+    Ok(ServerSpec::Owned(OwnedSpec {
+        data_directory: args.data_directory.clone(),
+        port: None,
+        buffer_pool: args.buffer_pool,
+        redo: args.redo,
+        binlog: args.binlog,
+        options: args.mysqld_options.iter().map(|text| option(text)).collect::<anyhow::Result<_>>()?,
+    }))
+}
+
+/// An owned server in that folder, for commands that only look or stop.
+pub fn owned_in(data_directory: Option<PathBuf>) -> OwnedSpec {
+    OwnedSpec { data_directory, ..OwnedSpec::default() }
+}
+
+fn option(text: &str) -> anyhow::Result<(String, String)> {
+    let (name, value) = text
+        .split_once('=')
+        .filter(|(name, _)| !name.trim_matches('-').is_empty())
+        .with_context(|| format!("read --mysqld-option `{text}`: write it as name=value"))?;
+    Ok((name.trim_start_matches('-').to_owned(), value.to_owned()))
+}
+
+/// Where the program keeps its things.
+pub fn home() -> anyhow::Result<Home> {
+    Home::find().context("make the folder .idembench — run the command in a folder that you may write to")
+}
+
+/// Opens the server and says so in one line.
+pub async fn open(args: &ServerArgs, screen: &Screen) -> anyhow::Result<Server> {
+    let spec = spec(args)?;
+    let begun = std::time::Instant::now();
+    let server = server::open(&spec, &home()?).await?;
+    screen.line("server", &opened_line(&server, Span(begun.elapsed())));
+    Ok(server)
+}
+
+fn opened_line(server: &Server, took: Span) -> String {
+    let place = server.address().channel();
+    format!("{} MySQL {} ready in {took} · {place}", server.kind(), server.version())
+}

@@ -1,0 +1,209 @@
+//! Filling a dataset's table: resumable, checked, and on the fastest way that the server allows.
+//!
+//! - `plan` the table cut into pieces (a partition each) and chunks (a transaction each); pure
+//! - `prepare` the table made, resumed or found complete
+//! - `fill` streams that take chunks, each by LOAD DATA (`local_infile`) or INSERT (`insert`)
+//! - `settings` what is changed on the server meanwhile, and restored
+//! - `verify` the rows read back
+
+mod error;
+mod fill;
+mod insert;
+mod local_infile;
+mod plan;
+mod prepare;
+mod progress;
+mod settings;
+mod space;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::keys::RowMaker;
+use crate::server::{Server, claim_schema};
+use crate::spec::dataset::Dataset;
+use crate::table::{inspect, ledger};
+
+pub use error::LoadError;
+pub use progress::{Phase, Progress};
+
+/// How rows get in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Method {
+    /// The fastest way that the server allows.
+    #[default]
+    Auto,
+    /// LOAD DATA LOCAL from a stream; fails where the server does not allow it.
+    LoadData,
+    /// Multi-row INSERT.
+    Insert,
+}
+
+/// How much is read back at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Verify {
+    /// Count and row checksum of every partition.
+    #[default]
+    Quick,
+    /// The same, column by column, counts through every index, and CHECK TABLE.
+    Full,
+    /// Nothing.
+    Off,
+}
+
+/// What to load and how.
+#[derive(Debug, Clone)]
+pub struct LoadRequest {
+    /// The rows.
+    pub dataset: Dataset,
+    /// How they get in.
+    pub method: Method,
+    /// How much is read back.
+    pub verify: Verify,
+    /// Ordered streams in parallel; `None`: as many as are fastest here.
+    pub streams: Option<u32>,
+    /// A table that may be dropped first, named by the user.
+    pub replace: Option<String>,
+}
+
+/// A loaded table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Loaded {
+    /// The dataset's name.
+    pub dataset: String,
+    /// The table.
+    pub table: String,
+    /// Rows in it.
+    pub rows: u64,
+    /// Bytes of its files, when the server says.
+    pub bytes: Option<u64>,
+    /// `sql: LOAD DATA LOCAL`, `sql: multi-row INSERT` or `already loaded`.
+    pub method: String,
+    /// Why that way was taken.
+    pub reason: String,
+    /// Streams in parallel.
+    pub streams: u32,
+    /// Rows that were there already when this load began.
+    pub rows_resumed: u64,
+    /// All phases together.
+    pub seconds: f64,
+    /// Rows that this load added, over the seconds of the phase `fill`.
+    pub rows_per_second: f64,
+    /// Seconds by phase: `prepare`, `fill`, `analyze`, `verify`.
+    pub phases: BTreeMap<String, f64>,
+    /// What was checked and found right, in words; `no` when verification was off.
+    pub verified: String,
+    /// The dataset's fingerprint.
+    pub fingerprint: String,
+}
+
+/// Streams when the caller names none. Measured on 2 cores with MySQL 9.7 (see `scripts/bench-load-sql`).
+const STREAMS_DEFAULT: u32 = 3;
+
+/// Loads a dataset, resumes its load, or finds it loaded.
+///
+/// Everything that was changed on the server for the load is restored before this returns, also when it
+/// fails or [`Progress::stop`] was called; after a SIGKILL the next call restores it.
+///
+/// # Errors
+/// [`LoadError`]; rows that are in the table then stay there, and a later call goes on behind them.
+pub async fn load(server: &Server, request: &LoadRequest, progress: &Arc<Progress>) -> Result<Loaded, LoadError> {
+    let dataset = &request.dataset;
+    let table = dataset.table.name.as_str();
+    let maker = Arc::new(RowMaker::new(dataset)?);
+    let started = Instant::now();
+    let mut connection = server.connect().await?;
+    claim_schema(&mut connection).await?;
+    ledger::create(&mut connection).await.map_err(error::sql("make the load's ledger", table))?;
+    settings::restore(&mut connection).await?;
+    if !ledger::lock(&mut connection, table).await.map_err(error::sql("lock the load of", table))? {
+        return Err(LoadError::Busy { table: table.to_owned() });
+    }
+    progress.enter(Phase::Preparing, dataset.rows.0);
+    let plan = plan::Plan::new(dataset, &maker);
+    let prepared = prepare::prepare(server, &mut connection, request, &plan).await?;
+    let mut phases = BTreeMap::from([("prepare".to_owned(), started.elapsed().as_secs_f64())]);
+    let mut loaded = Loaded {
+        dataset: dataset.name.clone(),
+        table: table.to_owned(),
+        rows: dataset.rows.0,
+        bytes: None,
+        method: "already loaded".to_owned(),
+        reason: "the table has these rows by its ledger".to_owned(),
+        streams: 0,
+        rows_resumed: prepared.rows_there(),
+        seconds: 0.0,
+        rows_per_second: 0.0,
+        phases: BTreeMap::new(),
+        verified: "count".to_owned(),
+        fingerprint: dataset.fingerprint(),
+    };
+    if !prepared.is_complete() {
+        let way = settings::choose_way(&mut connection, server, request.method).await?;
+        let filled = fill_and_verify(
+            Work { server, request, progress, maker: &maker, plan: &plan },
+            &mut connection,
+            prepared,
+            &way,
+            &mut phases,
+        )
+        .await;
+        settings::restore(&mut connection).await?;
+        let (streams, rows_per_second, verified) = filled?;
+        loaded.method = way.name().to_owned();
+        loaded.reason = way.reason;
+        (loaded.streams, loaded.rows_per_second, loaded.verified) = (streams, rows_per_second, verified);
+        ledger::set_state(&mut connection, table, ledger::State::Complete)
+            .await
+            .map_err(error::sql("mark as complete the load of", table))?;
+    }
+    loaded.bytes = inspect::bytes(&mut connection, table)
+        .await
+        .map_err(error::sql("weigh", table))?
+        .map(|bytes| bytes.0);
+    loaded.seconds = started.elapsed().as_secs_f64();
+    loaded.phases = phases;
+    progress.enter(Phase::Done, dataset.rows.0);
+    Ok(loaded)
+}
+
+/// What all steps of one load share.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    server: &'a Server,
+    request: &'a LoadRequest,
+    progress: &'a Arc<Progress>,
+    maker: &'a Arc<RowMaker>,
+    plan: &'a plan::Plan,
+}
+
+/// Streams, rows per second, what was verified.
+async fn fill_and_verify(
+    work: Work<'_>,
+    connection: &mut sqlx::MySqlConnection,
+    prepared: prepare::Prepared,
+    way: &settings::ChosenWay,
+    phases: &mut BTreeMap<String, f64>,
+) -> Result<(u32, f64, String), LoadError> {
+    let table = work.request.dataset.table.name.as_str();
+    let rows_to_add = work.request.dataset.rows.0 - prepared.rows_there();
+    let started = Instant::now();
+    work.progress.start_fill(work.request.dataset.rows.0, prepared.rows_there());
+    let streams = fill::fill(work, prepared.next_rows, way).await?;
+    let fill_seconds = started.elapsed().as_secs_f64();
+    phases.insert("fill".to_owned(), fill_seconds);
+
+    let started = Instant::now();
+    work.progress.enter(Phase::Analyzing, 0);
+    inspect::analyze(connection, table).await.map_err(error::sql("analyze", table))?;
+    phases.insert("analyze".to_owned(), started.elapsed().as_secs_f64());
+
+    let started = Instant::now();
+    let verified = verify::verify(work, connection).await?;
+    phases.insert("verify".to_owned(), started.elapsed().as_secs_f64());
+    Ok((streams, rows_to_add as f64 / fill_seconds.max(1e-9), verified))
+}

@@ -1,0 +1,34 @@
+//! Tables made and dropped.
+
+use sqlx::{AssertSqlSafe, Executor, MySqlConnection};
+
+use crate::spec::ddl::quote_name;
+use crate::spec::table::Table;
+
+/// Whether the connection's schema has a table or view of that name.
+pub async fn exists(connection: &mut MySqlConnection, table: &str) -> Result<bool, sqlx::Error> {
+    let found: i64 = sqlx::query_scalar(
+        "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
+    )
+    .bind(table)
+    .fetch_one(connection)
+    .await?;
+    Ok(found > 0)
+}
+
+/// Makes the table as its CREATE TABLE says, partitions included.
+pub async fn create(connection: &mut MySqlConnection, table: &Table) -> Result<(), sqlx::Error> {
+    connection.execute(AssertSqlSafe(table.create_sql())).await.map(|_| ())
+}
+
+/// Drops the table. The caller has made sure that it is ours, or that the user named it.
+pub async fn drop(connection: &mut MySqlConnection, table: &str) -> Result<(), sqlx::Error> {
+    connection.execute(AssertSqlSafe(format!("DROP TABLE IF EXISTS {}", quote_name(table)))).await.map(|_| ())
+}
+
+/// Whether the table has no row.
+pub async fn is_empty(connection: &mut MySqlConnection, table: &str) -> Result<bool, sqlx::Error> {
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM {} LIMIT 1)", quote_name(table));
+    let has_rows: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await?;
+    Ok(has_rows == 0)
+}

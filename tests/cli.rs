@@ -1,0 +1,153 @@
+//! The program as a user meets it: bad input gets one clear line and exit code 2, with nothing half done.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the program in an empty folder, with no server anywhere.
+fn idembench(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_idembench"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .env("HOME", folder)
+        .env("PATH", "/usr/bin:/bin")
+        .output()
+        .expect("the program starts")
+}
+
+/// The program says one line with all of `expected` in it, exits with `code`, and leaves nothing behind.
+#[track_caller]
+fn check(files: &[(&str, &str)], arguments: &[&str], code: i32, expected: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let output = idembench(folder.path(), arguments);
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    for part in expected {
+        assert!(said.contains(part), "`{part}` is missing in:\n{said}");
+    }
+    if code == 2 {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(errors.trim_end().lines().count(), 1, "more than one line:\n{errors}");
+    }
+    assert!(!said.contains("panicked") && !said.contains("backtrace"), "{said}");
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), files.len(), "something was left behind: {left:?}");
+}
+
+const GOOD_TABLE: &str = "CREATE TABLE `t` (
+  `k` varchar(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  `day` date NOT NULL,
+  PRIMARY KEY (`k`,`day`)
+) ENGINE=InnoDB
+PARTITION BY RANGE COLUMNS(`day`)
+(PARTITION p0 VALUES LESS THAN ('2026-01-02'),
+ PARTITION p1 VALUES LESS THAN ('2026-01-03'));
+";
+
+#[test]
+fn a_good_table_passes_the_schema_check() {
+    check(&[("t.sql", GOOD_TABLE)], &["schema", "check", "t.sql"], 0, &[]);
+}
+
+#[test]
+fn a_unique_key_without_the_partition_column_is_explained() {
+    let table =
+        GOOD_TABLE.replace("PRIMARY KEY (`k`,`day`)", "PRIMARY KEY (`k`,`day`),\n  UNIQUE KEY `uk` (`k`)");
+    check(
+        &[("t.sql", &table)],
+        &["schema", "check", "t.sql"],
+        1,
+        &["uk", "lacks the partition column", "1503"],
+    );
+}
+
+#[test]
+fn partition_bounds_that_do_not_increase_are_refused_by_name() {
+    let table = GOOD_TABLE.replace("2026-01-03", "2026-01-01");
+    check(&[("t.sql", &table)], &["schema", "check", "t.sql"], 1, &["p1", "1493"]);
+}
+
+#[test]
+fn two_maxvalue_partitions_are_refused_by_name() {
+    let table = GOOD_TABLE
+        .replace("LESS THAN ('2026-01-02')", "LESS THAN (MAXVALUE)")
+        .replace("LESS THAN ('2026-01-03')", "LESS THAN (MAXVALUE)");
+    check(&[("t.sql", &table)], &["schema", "check", "t.sql"], 1, &["p1", "1493"]);
+}
+
+#[test]
+fn text_that_is_no_table_is_refused_with_its_place() {
+    check(&[("t.sql", "CREATE TABEL x (")], &["schema", "check", "t.sql"], 2, &["t.sql"]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    check(&[], &["schema", "check", "nowhere.sql"], 2, &["nowhere.sql"]);
+}
+
+#[test]
+fn an_unknown_key_in_a_suite_is_refused_with_file_and_line() {
+    let suite = "dataset = \"t_idem\"\n[[step]]\nname = \"x\"\nworkload = \"claim\"\nspeed = 3\n";
+    check(&[("s.toml", suite)], &["run", "s.toml"], 2, &["s.toml", "line 5", "speed"]);
+}
+
+#[test]
+fn an_unknown_suite_or_dataset_is_refused_with_the_known_ones() {
+    check(&[], &["run", "nosuch"], 2, &["nosuch", "quickstart"]);
+    check(&[], &["load", "nosuch"], 2, &["nosuch", "t_idem"]);
+}
+
+#[test]
+fn a_password_on_the_command_line_is_refused() {
+    check(
+        &[],
+        &["run", "quickstart", "--server", "mysql://root:hunter2@127.0.0.1:1/x"],
+        2,
+        &["password", "IDEMBENCH_PASSWORD"],
+    );
+}
+
+#[test]
+fn a_result_file_from_the_future_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run-x");
+    std::fs::create_dir(&run).unwrap();
+    std::fs::write(run.join("run.json"), "{\"schema_version\": \"7.3\", \"anything\": 1}").unwrap();
+    let output = idembench(folder.path(), &["report", "run-x"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("7.3") && errors.contains("later idembench"), "{errors}");
+}
+
+#[test]
+fn a_server_that_is_nowhere_is_answered_with_the_ways_out() {
+    check(&[], &["load", "t_idem", "--rows", "1000"], 2, &["mysqld", "idembench server install"]);
+}
+
+#[test]
+fn wrong_figures_are_refused_with_an_example() {
+    for (flag, value, example) in
+        [("--rows", "many", "700M"), ("--rows", "-1", "700M"), ("--buffer-pool", "8 parsecs", "8GiB")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let output = idembench(folder.path(), &["load", "t_idem", &format!("{flag}={value}")]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(example), "{errors}");
+    }
+}
+
+#[test]
+fn help_comes_with_an_example_for_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["quickstart", "doctor", "server", "load", "run", "list", "report", "schema"] {
+        let output = idembench(folder.path(), &[command, "--help"]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("Example"), "{command}: {said}");
+    }
+}
