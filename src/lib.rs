@@ -30,3 +30,4 @@ pub mod server;
 pub mod spec;
 pub mod table;
 pub mod units;
+pub mod workload;

@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("results", &["spec", "units"]),
     // The measuring wing.
     ("keys", &["spec", "units"]),
-    ("table", &["keys", "spec", "units"]),
+    ("table", &["keys", "results", "spec", "units"]),
     ("server", &["results", "spec", "units"]),
     ("recorder", &["results", "spec", "units"]),
     ("pages", &["spec", "units"]),

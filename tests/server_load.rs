@@ -17,7 +17,10 @@ fn request(dataset: Dataset) -> LoadRequest {
 }
 
 fn dataset(name: &str, rows: u64, days: u32) -> Dataset {
-    Dataset::read(name).expect("a dataset").scaled(Some(Rows(rows)), Some(days), None, None).expect("it scales")
+    Dataset::read(name)
+        .expect("a dataset")
+        .scaled(Some(Rows(rows)), Some(days), None, None)
+        .expect("it scales")
 }
 
 async fn load(server: &Server, request: &LoadRequest) -> Result<Loaded, LoadError> {

@@ -8,7 +8,7 @@ use super::screen::{Bar, Screen, print_json};
 use super::server_choice;
 use crate::cli::{FillArg, LoadArgs, MethodArg, VerifyArg};
 use crate::load::{self, LoadRequest, Loaded, Method, Phase, Progress, Verify};
-use crate::server::Server;
+use crate::server::{Server, stop_signal};
 use crate::spec::dataset::{Dataset, Fill};
 use crate::units::{Bytes, Rows, Span, grouped, three_digits};
 
@@ -59,7 +59,7 @@ pub async fn fill(server: &Server, request: &LoadRequest, screen: &Screen) -> an
 }
 
 async fn stop_on_signal(progress: Arc<Progress>) {
-    super::signal::asked_to_stop().await;
+    stop_signal().await;
     progress.stop();
 }
 
@@ -90,9 +90,9 @@ fn dataset_line(dataset: &Dataset) -> String {
 
 fn progress_line(progress: &Progress, elapsed: Duration) -> String {
     match progress.phase() {
-        Phase::Fill => fill_line(progress, elapsed),
-        Phase::Verify => "reading back".to_owned(),
-        Phase::Analyze => "analyzing".to_owned(),
+        Phase::Filling => fill_line(progress, elapsed),
+        Phase::Verifying => "reading back".to_owned(),
+        Phase::Analyzing => "analyzing".to_owned(),
         _ => "preparing".to_owned(),
     }
 }
@@ -121,7 +121,10 @@ fn say(loaded: &Loaded, dataset: &Dataset, bar: Bar, screen: &Screen) {
         screen.line("", &loaded.reason);
     }
     if loaded.rows_resumed > 0 {
-        screen.line("", &format!("{} rows were there from a load that was cut off", grouped(loaded.rows_resumed)));
+        screen.line(
+            "",
+            &format!("{} rows were there from a load that was cut off", grouped(loaded.rows_resumed)),
+        );
     }
     let size = loaded.bytes.map_or(String::new(), |bytes| {
         let per_row = three_digits(bytes as f64 / loaded.rows.max(1) as f64);

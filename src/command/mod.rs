@@ -1,6 +1,8 @@
 //! One file per command, each a recipe over the rooms below. Only here do the two wings meet, only here
 //! is there a screen, and only here are errors put together into the one line that a person reads.
 
+mod doctor;
+mod load;
 mod schema;
 pub mod screen;
 mod server;
@@ -14,6 +16,8 @@ use crate::cli::Command;
 pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Server(args) => server::run(args).await,
+        Command::Doctor(args) => doctor::run(args).await,
+        Command::Load(args) => load::run(args).await,
         Command::Schema(args) => schema::run(args),
         _ => anyhow::bail!("not here yet"),
     }

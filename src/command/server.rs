@@ -7,8 +7,7 @@ use anyhow::bail;
 use super::screen::{Screen, print_json};
 use super::server_choice;
 use crate::cli::{ServerAction, ServerCommandArgs, ServerUpArgs, ServerWhereArgs};
-use crate::server::owned::ServerStatus;
-use crate::server::{install, owned};
+use crate::server::{self, ServerStatus};
 use crate::spec::server::ServerSpec;
 
 /// Runs the command.
@@ -25,14 +24,14 @@ async fn up(args: ServerUpArgs) -> anyhow::Result<ExitCode> {
     let ServerSpec::Owned(spec) = server_choice::spec(&args.server)? else {
         bail!("start a server: only an owned server can be started — leave --server out");
     };
-    let status = owned::up(&spec, &server_choice::home()?).await?;
+    let status = server::up(&spec, &server_choice::home()?).await?;
     show(args.json, "up", &status)?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn down(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
     let spec = server_choice::owned_in(args.data_directory);
-    match owned::down(&spec, &server_choice::home()?).await? {
+    match server::down(&spec, &server_choice::home()?).await? {
         Some(stopped) => show(args.json, "stopped", &stopped)?,
         None => nothing_runs(args.json)?,
     }
@@ -41,7 +40,7 @@ async fn down(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
 
 async fn status(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
     let spec = server_choice::owned_in(args.data_directory);
-    match owned::status(&spec, &server_choice::home()?).await {
+    match server::status(&spec, &server_choice::home()?).await {
         Some(running) => {
             show(args.json, "up", &running)?;
             Ok(ExitCode::SUCCESS)
@@ -54,7 +53,7 @@ async fn status(args: ServerWhereArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn install_server() -> anyhow::Result<ExitCode> {
-    let installed = install::install(&server_choice::home()?)?;
+    let installed = server::install(&server_choice::home()?)?;
     Screen::new(false).line("setup", &installed);
     Ok(ExitCode::SUCCESS)
 }

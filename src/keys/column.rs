@@ -296,7 +296,11 @@ impl Compiler<'_> {
                     return Err(misfit(column, recipe, &reason));
                 }
                 if !shape.prefix.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && byte != b'\\') {
-                    return Err(misfit(column, recipe, "the prefix must be printable ascii without spaces and backslashes"));
+                    return Err(misfit(
+                        column,
+                        recipe,
+                        "the prefix must be printable ascii without spaces and backslashes",
+                    ));
                 }
                 let digits = Digits::new(shape.alphabet, digits, seed, index as u64);
                 let start = self.constants.len() as u32;

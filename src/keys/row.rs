@@ -62,7 +62,7 @@ impl Row {
 }
 
 /// A value to bind to a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// NULL.
     Null,

@@ -94,7 +94,9 @@ pub enum LoadError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The server took fewer rows than it was sent, or changed values.
-    #[error("failed to load rows {first_row} to {last_row} of {table}: the server took {taken} of {sent} rows; {warnings}")]
+    #[error(
+        "failed to load rows {first_row} to {last_row} of {table}: the server took {taken} of {sent} rows; {warnings}"
+    )]
     NotAllTaken {
         /// The table.
         table: String,

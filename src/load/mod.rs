@@ -111,7 +111,11 @@ const STREAMS_DEFAULT: u32 = 3;
 ///
 /// # Errors
 /// [`LoadError`]; rows that are in the table then stay there, and a later call goes on behind them.
-pub async fn load(server: &Server, request: &LoadRequest, progress: &Arc<Progress>) -> Result<Loaded, LoadError> {
+pub async fn load(
+    server: &Server,
+    request: &LoadRequest,
+    progress: &Arc<Progress>,
+) -> Result<Loaded, LoadError> {
     let dataset = &request.dataset;
     let table = dataset.table.name.as_str();
     let maker = Arc::new(RowMaker::new(dataset)?);

@@ -81,7 +81,8 @@ struct PieceState {
 
 impl Pieces {
     pub(super) fn new(plan: &Plan, next_rows: &[u64]) -> Pieces {
-        let state = next_rows.iter().map(|next_row| PieceState { next_row: *next_row, taken: false }).collect();
+        let state =
+            next_rows.iter().map(|next_row| PieceState { next_row: *next_row, taken: false }).collect();
         Pieces { pieces: plan.pieces.clone(), state: Mutex::new(state) }
     }
 

@@ -46,9 +46,10 @@ pub(super) async fn prepare(
     let entry = ledger::entry(connection, table).await.map_err(sql("look up the load of", table))?;
     match (exists, entry) {
         (true, Some(entry)) => resume(server, connection, dataset, plan, entry).await,
-        (true, None) if is_ours(connection, table).await? => {
-            Err(LoadError::Damaged { table: table.to_owned(), what: "no ledger says which rows it has".to_owned() })
-        }
+        (true, None) if is_ours(connection, table).await? => Err(LoadError::Damaged {
+            table: table.to_owned(),
+            what: "no ledger says which rows it has".to_owned(),
+        }),
         (true, None) => Err(LoadError::NotOurs { table: table.to_owned() }),
         (false, _) => {
             space::check(server, dataset, dataset.rows.0)?;
@@ -70,7 +71,11 @@ async fn drop_table(connection: &mut MySqlConnection, table: &str) -> Result<(),
 }
 
 /// The ledger's entry comes first, so that a table whose making was cut off is known to be ours.
-async fn make_tables(connection: &mut MySqlConnection, dataset: &Dataset, plan: &Plan) -> Result<(), LoadError> {
+async fn make_tables(
+    connection: &mut MySqlConnection,
+    dataset: &Dataset,
+    plan: &Plan,
+) -> Result<(), LoadError> {
     let table = dataset.table.name.as_str();
     let entry = Entry {
         fingerprint: dataset.fingerprint(),
@@ -78,7 +83,9 @@ async fn make_tables(connection: &mut MySqlConnection, dataset: &Dataset, plan: 
         rows: dataset.rows.0,
         state: State::Creating,
     };
-    ledger::begin(connection, table, &entry, &plan.first_rows()).await.map_err(sql("note the load of", table))?;
+    ledger::begin(connection, table, &entry, &plan.first_rows())
+        .await
+        .map_err(sql("note the load of", table))?;
     if let Err(error) = schema::create(connection, &dataset.table).await {
         // The server refused the table: nothing half-made stays behind.
         ledger::forget(connection, table).await.map_err(sql("strike out the load of", table))?;
@@ -132,7 +139,8 @@ async fn resume(
         });
     }
     let next_rows = checkpoints(connection, table, plan).await?;
-    let rows_there: u64 = plan.pieces.iter().zip(&next_rows).map(|(piece, next)| next - piece.rows.start).sum();
+    let rows_there: u64 =
+        plan.pieces.iter().zip(&next_rows).map(|(piece, next)| next - piece.rows.start).sum();
     check_count(connection, table, rows_there).await?;
     if entry.state != State::Complete {
         space::check(server, dataset, dataset.rows.0 - rows_there)?;

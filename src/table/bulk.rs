@@ -71,7 +71,8 @@ impl BulkText {
 
     /// The statement for rows of one day, any of which is given, into one partition (or the whole table).
     pub fn load_data_sql(&self, partition: Option<&str>, row: &Row) -> String {
-        let partition = partition.map_or_else(String::new, |name| format!(" PARTITION ({})", quote_name(name)));
+        let partition =
+            partition.map_or_else(String::new, |name| format!(" PARTITION ({})", quote_name(name)));
         let names = |way: fn(Way) -> bool| {
             self.columns.iter().zip(row.cells()).filter(move |(column, _)| way(column.way))
         };

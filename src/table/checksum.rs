@@ -79,7 +79,8 @@ impl Checksum {
                 selected.push(format!("COUNT({})", quote_name(&column.name)));
             }
         }
-        let partition = partition.map_or_else(String::new, |name| format!(" PARTITION ({})", quote_name(name)));
+        let partition =
+            partition.map_or_else(String::new, |name| format!(" PARTITION ({})", quote_name(name)));
         format!("SELECT {} FROM {}{partition}", selected.join(", "), quote_name(&self.table))
     }
 

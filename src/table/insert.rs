@@ -30,9 +30,11 @@ const STATEMENT_BYTES_MAX: usize = 1 << 20;
 impl InsertText {
     /// For a server with that `max_allowed_packet`, into one partition (or the whole table).
     pub fn new(table: &Table, partition: Option<&str>, max_allowed_packet: usize) -> InsertText {
-        let partition = partition.map_or_else(String::new, |name| format!(" PARTITION ({})", quote_name(name)));
+        let partition =
+            partition.map_or_else(String::new, |name| format!(" PARTITION ({})", quote_name(name)));
         let names: Vec<_> = table.loaded_columns().map(|(_, column)| quote_name(&column.name)).collect();
-        let head = format!("INSERT INTO {}{partition} ({}) VALUES ", quote_name(&table.name), names.join(","));
+        let head =
+            format!("INSERT INTO {}{partition} ({}) VALUES ", quote_name(&table.name), names.join(","));
         let columns = table
             .columns
             .iter()
@@ -100,7 +102,8 @@ mod tests {
 
     #[test]
     fn statements_stay_below_the_packet_and_lose_no_row() {
-        let dataset = Dataset::read("t_idem").unwrap().scaled(Some(Rows(1_000)), Some(1), None, None).unwrap();
+        let dataset =
+            Dataset::read("t_idem").unwrap().scaled(Some(Rows(1_000)), Some(1), None, None).unwrap();
         let maker = RowMaker::new(&dataset).unwrap();
         let mut insert = InsertText::new(&dataset.table, Some("p20260107"), 4_096);
         let mut row = Row::default();

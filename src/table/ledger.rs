@@ -123,7 +123,11 @@ pub async fn begin(
 }
 
 /// Sets a table's state.
-pub async fn set_state(connection: &mut MySqlConnection, table: &str, state: State) -> Result<(), sqlx::Error> {
+pub async fn set_state(
+    connection: &mut MySqlConnection,
+    table: &str,
+    state: State,
+) -> Result<(), sqlx::Error> {
     sqlx::query(
         "UPDATE idembench_load SET state = ?, finished_at = IF(? = 'complete', UTC_TIMESTAMP(), NULL) WHERE table_name = ?",
     )
@@ -144,16 +148,20 @@ pub async fn forget(connection: &mut MySqlConnection, table: &str) -> Result<(),
 }
 
 async fn forget_in(connection: &mut MySqlConnection, table: &str) -> Result<(), sqlx::Error> {
-    for sql in
-        ["DELETE FROM idembench_load_piece WHERE table_name = ?", "DELETE FROM idembench_load WHERE table_name = ?"]
-    {
+    for sql in [
+        "DELETE FROM idembench_load_piece WHERE table_name = ?",
+        "DELETE FROM idembench_load WHERE table_name = ?",
+    ] {
         sqlx::query(sql).bind(table).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
 /// The next row of each piece, by the piece's number.
-pub async fn next_rows(connection: &mut MySqlConnection, table: &str) -> Result<Vec<(u32, u64)>, sqlx::Error> {
+pub async fn next_rows(
+    connection: &mut MySqlConnection,
+    table: &str,
+) -> Result<Vec<(u32, u64)>, sqlx::Error> {
     sqlx::query_as("SELECT piece, next_row FROM idembench_load_piece WHERE table_name = ? ORDER BY piece")
         .bind(table)
         .fetch_all(connection)
@@ -175,16 +183,21 @@ pub fn advance_sql(table: &str, piece: u32, from: u64, to: u64) -> String {
 /// given back when the connection ends.
 pub async fn lock(connection: &mut MySqlConnection, table: &str) -> Result<bool, sqlx::Error> {
     // Lock names are server-wide and at most 64 characters long.
-    let got: Option<i64> =
-        sqlx::query_scalar("SELECT GET_LOCK(CONCAT('idembench ', LEFT(SHA2(CONCAT(DATABASE(), '.', ?), 256), 40)), 0)")
-            .bind(table)
-            .fetch_one(connection)
-            .await?;
+    let got: Option<i64> = sqlx::query_scalar(
+        "SELECT GET_LOCK(CONCAT('idembench ', LEFT(SHA2(CONCAT(DATABASE(), '.', ?), 256), 40)), 0)",
+    )
+    .bind(table)
+    .fetch_one(connection)
+    .await?;
     Ok(got == Some(1))
 }
 
 /// Notes a global setting's value before it is changed; a value noted earlier stays.
-pub async fn note_setting(connection: &mut MySqlConnection, name: &str, value: &str) -> Result<(), sqlx::Error> {
+pub async fn note_setting(
+    connection: &mut MySqlConnection,
+    name: &str,
+    value: &str,
+) -> Result<(), sqlx::Error> {
     sqlx::query(
         "INSERT IGNORE INTO idembench_setting (name, value_before, changed_at) VALUES (?, ?, UTC_TIMESTAMP())",
     )
@@ -197,10 +210,16 @@ pub async fn note_setting(connection: &mut MySqlConnection, name: &str, value: &
 
 /// Settings that are changed, with their values before.
 pub async fn noted_settings(connection: &mut MySqlConnection) -> Result<Vec<(String, String)>, sqlx::Error> {
-    sqlx::query_as("SELECT name, value_before FROM idembench_setting ORDER BY name").fetch_all(connection).await
+    sqlx::query_as("SELECT name, value_before FROM idembench_setting ORDER BY name")
+        .fetch_all(connection)
+        .await
 }
 
 /// Strikes a setting out, once it is restored.
 pub async fn forget_setting(connection: &mut MySqlConnection, name: &str) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM idembench_setting WHERE name = ?").bind(name).execute(connection).await.map(|_| ())
+    sqlx::query("DELETE FROM idembench_setting WHERE name = ?")
+        .bind(name)
+        .execute(connection)
+        .await
+        .map(|_| ())
 }

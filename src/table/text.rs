@@ -20,7 +20,9 @@ pub(super) enum Form {
 impl Form {
     pub(super) fn of(column: &Column) -> Form {
         match &column.kind {
-            ColumnKind::DateTime { fraction } | ColumnKind::Timestamp { fraction } => Form::Instant(*fraction),
+            ColumnKind::DateTime { fraction } | ColumnKind::Timestamp { fraction } => {
+                Form::Instant(*fraction)
+            }
             ColumnKind::Decimal { scale, .. } => Form::Decimal(*scale),
             ColumnKind::Enum(labels) => {
                 Form::Enum(labels.iter().map(|label| label.as_bytes().to_vec()).collect())
@@ -35,7 +37,9 @@ impl Form {
         match (cell, self) {
             (Cell::Bytes { .. }, _) => out.extend_from_slice(row.bytes_of(cell)),
             (Cell::UInt(number), _) => write_u64(number, out),
-            (Cell::Enum(number), Form::Enum(labels)) => out.extend_from_slice(&labels[usize::from(number) - 1]),
+            (Cell::Enum(number), Form::Enum(labels)) => {
+                out.extend_from_slice(&labels[usize::from(number) - 1])
+            }
             (Cell::Enum(number), _) => write_u64(u64::from(number), out),
             (Cell::Int(number), _) => write_i64(number, out),
             (Cell::Date(day), _) => out.extend_from_slice(date.of(day)),
