@@ -68,7 +68,12 @@ fn value(row: &Row, column: usize) -> Value<'_> {
     }
 }
 
-fn build<S: PageSink<Error = Infallible>>(plan: &TablePlan, donor: &Donor, maker: &RowMaker, sink: &mut S) -> u64 {
+fn build<S: PageSink<Error = Infallible>>(
+    plan: &TablePlan,
+    donor: &Donor,
+    maker: &RowMaker,
+    sink: &mut S,
+) -> u64 {
     let options = FileOptions { rows_sorted: true, sort_bytes: 64 << 20, spill_folder: std::env::temp_dir() };
     let mut builder = FileBuilder::new(plan, donor.clone(), &options);
     let mut row = Row::default();

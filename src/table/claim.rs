@@ -128,7 +128,8 @@ pub async fn claim(
 pub fn dedupe_key(dataset: &Dataset) -> Result<Vec<usize>, WriteClaimError> {
     let table = &dataset.table;
     let primary: Vec<usize> = table.primary_key.iter().map(|part| part.column).collect();
-    let made_up = |column: &usize| matches!(dataset.recipes.get(*column), Some(Some(Recipe::Sequence { .. })));
+    let made_up =
+        |column: &usize| matches!(dataset.recipes.get(*column), Some(Some(Recipe::Sequence { .. })));
     let unique = || {
         let others = table.indexes.iter().filter(|index| index.unique);
         let mut keys = others.map(|index| index.parts.iter().map(|part| part.column).collect::<Vec<_>>());
@@ -189,7 +190,9 @@ pub(super) fn equals(table: &Table, columns: &[usize]) -> String {
 fn now(table: &Table, columns: &ClaimColumns) -> Result<String, WriteClaimError> {
     let column = &table.columns[columns.lease_until];
     match column.kind {
-        ColumnKind::DateTime { fraction: 0 } | ColumnKind::Timestamp { fraction: 0 } => Ok("NOW()".to_owned()),
+        ColumnKind::DateTime { fraction: 0 } | ColumnKind::Timestamp { fraction: 0 } => {
+            Ok("NOW()".to_owned())
+        }
         ColumnKind::DateTime { fraction } | ColumnKind::Timestamp { fraction } => {
             Ok(format!("NOW({fraction})"))
         }

@@ -67,7 +67,9 @@ pub fn advice(table: &Table, partitions: &[String], access: Option<&str>, pins: 
     }
     match access {
         Some("ALL") => sentences.push(format!("the whole of {} is read: an index is missing", table.name)),
-        Some("index") => sentences.push("a whole index is read: its first column is not in the condition".to_owned()),
+        Some("index") => {
+            sentences.push("a whole index is read: its first column is not in the condition".to_owned())
+        }
         _ => {}
     }
     (!sentences.is_empty()).then(|| sentences.join("; "))
@@ -75,15 +77,9 @@ pub fn advice(table: &Table, partitions: &[String], access: Option<&str>, pins: 
 
 /// More partitions than the condition needs. With `TO_DAYS` the first one is always among those of a range:
 /// an invalid date is NULL there and NULLs live in the first partition.
-fn extra(
-    table: &Table,
-    method: PartitionMethod,
-    partitions: &[String],
-    expected: usize,
-) -> Option<String> {
+fn extra(table: &Table, method: PartitionMethod, partitions: &[String], expected: usize) -> Option<String> {
     let first = table.partitioning.as_ref().and_then(|partitioning| partitioning.partitions.first());
-    let touches_first =
-        first.is_some_and(|first| partitions.first().is_some_and(|name| *name == first.name));
+    let touches_first = first.is_some_and(|first| partitions.first().is_some_and(|name| *name == first.name));
     let many = partitions.len();
     Some(match method {
         PartitionMethod::ToDays if touches_first => format!(

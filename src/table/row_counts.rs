@@ -55,8 +55,6 @@ pub async fn try_row_counts(connection: &mut MySqlConnection) -> Result<RowCount
     match (changing.rows_affected(), missing.rows_affected(), identical.rows_affected()) {
         (1, 0, 1) => Ok(RowCounts::Found),
         (1, 0, 0) => Ok(RowCounts::Changed),
-        (changing, missing, identical) => {
-            Err(TryRowCountsError::Neither { changing, missing, identical })
-        }
+        (changing, missing, identical) => Err(TryRowCountsError::Neither { changing, missing, identical }),
     }
 }

@@ -87,8 +87,13 @@ impl SweepStatements {
         }
         // An OR of equalities and not a list of rows: the optimizer prunes partitions by it.
         let rows = vec![format!("({row})"); batch as usize].join(" OR ");
-        let set =
-            format!("UPDATE {} SET {} = {} + 1, {}", name(&table.name), parts.token, parts.token, parts.take_over);
+        let set = format!(
+            "UPDATE {} SET {} = {} + 1, {}",
+            name(&table.name),
+            parts.token,
+            parts.token,
+            parts.take_over
+        );
         let update = |rows: &str| match compares_tokens {
             true => format!("{set} WHERE ({rows}) AND {}", parts.claimable),
             false => format!("{set} WHERE {rows}"),

@@ -81,11 +81,9 @@ pub fn plain_text(value: &Value) -> String {
         Value::Text(text) => text.clone(),
         Value::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         Value::Date { year, month, day } => format!("{year:04}-{month:02}-{day:02}"),
-        Value::DateTime { year, month, day, hour, minute, second, micros } => {
-            without_empty_fraction(&format!(
-                "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06}"
-            ))
-        }
+        Value::DateTime { year, month, day, hour, minute, second, micros } => without_empty_fraction(
+            &format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06}"),
+        ),
     }
 }
 

@@ -129,8 +129,7 @@ impl Claim {
 }
 
 fn check_parameters(spec: &ClaimSpec, load: Load) -> Result<(), BuildError> {
-    for (parameter, share) in
-        [("losing_share", spec.losing_share), ("duplicate_share", spec.duplicate_share)]
+    for (parameter, share) in [("losing_share", spec.losing_share), ("duplicate_share", spec.duplicate_share)]
     {
         if !(0.0..=1.0).contains(&share) {
             return Err(wrong(parameter, share, "from 0 to 1"));
@@ -204,12 +203,27 @@ impl drive::Workload for Claim {
             Statements::One(statement) => {
                 let wins_max = WINS_MAX / self.connections as usize;
                 let key_of = self.key_of.clone();
-                ClaimWorker::One(One::new(statement.clone(), key_of, picker, owner, &self.spec, wins_max, self.origin))
+                ClaimWorker::One(One::new(
+                    statement.clone(),
+                    key_of,
+                    picker,
+                    owner,
+                    &self.spec,
+                    wins_max,
+                    self.origin,
+                ))
             }
             Statements::Batch(statements) => {
                 let wins_max = SWEPT_MAX / self.connections as usize;
                 let key_of = self.key_of.clone();
-                ClaimWorker::Batch(Batch::new((**statements).clone(), key_of, picker, owner, wins_max, self.origin))
+                ClaimWorker::Batch(Batch::new(
+                    (**statements).clone(),
+                    key_of,
+                    picker,
+                    owner,
+                    wins_max,
+                    self.origin,
+                ))
             }
         }
     }

@@ -14,7 +14,10 @@ use crate::table::sweep::{self, SweepStatements};
 /// Locked rows per row taken from which on a sweep is worth a warning.
 const LOCKS_PER_ROW_MAX: u64 = 2;
 
-pub(super) async fn prepare(claim: &Claim, connection: &mut MySqlConnection) -> Result<Prepared, PrepareError> {
+pub(super) async fn prepare(
+    claim: &Claim,
+    connection: &mut MySqlConnection,
+) -> Result<Prepared, PrepareError> {
     try_row_counts(connection).await.map_err(|error| PrepareError::Unfit(error.to_string()))?;
     let row = claim.picker.clone().next_pending();
     let values = claim.key_of.clone().values(row);
@@ -66,7 +69,8 @@ async fn explain_batch(
         let values = with_owner(claim, statements.list(&found));
         // The list's rows lie in the partition that the selection was bound to.
         let pins_update = pins(claim, &statements.key);
-        let mut update = explain(connection, "sweep, take", &statements.update, &values, table, pins_update).await?;
+        let mut update =
+            explain(connection, "sweep, take", &statements.update, &values, table, pins_update).await?;
         update.sql = statements.update_in_short.clone();
         prepared.statements.push(update);
     }

@@ -91,7 +91,8 @@ impl<K: Hash + Ord + Clone + std::fmt::Debug> WinBook<K> {
 
     /// All books in one.
     pub fn merge(books: Vec<WinBook<K>>) -> WinBook<K> {
-        let mut all = WinBook { wins: Vec::new(), doubts: Vec::new(), wins_max: usize::MAX, halvings: 0, count: 0 };
+        let mut all =
+            WinBook { wins: Vec::new(), doubts: Vec::new(), wins_max: usize::MAX, halvings: 0, count: 0 };
         let halvings = books.iter().map(|book| book.halvings).max().unwrap_or(0);
         for mut book in books {
             book.halve_to(halvings);
@@ -155,7 +156,11 @@ impl<K: Clone + std::fmt::Debug> Audit<K> {
         }
         if missing > doubts {
             note(&mut self.broken_tokens, || {
-                format!("row {:?} was won {} times, and its token rose {missing} times more", wins[0].row, wins.len())
+                format!(
+                    "row {:?} was won {} times, and its token rose {missing} times more",
+                    wins[0].row,
+                    wins.len()
+                )
             });
         }
         let last = &wins[wins.len() - 1];
