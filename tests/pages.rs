@@ -248,7 +248,7 @@ fn kind() -> impl Strategy<Value = ColumnKind> {
         (1u16..400).prop_map(ColumnKind::VarBinary),
         (1usize..300)
             .prop_map(|labels| ColumnKind::Enum((0..labels).map(|label| label.to_string()).collect())),
-        (1u8..=30, 0u8..=10)
+        (1u8..=40, 0u8..=10)
             .prop_map(|(precision, scale)| ColumnKind::Decimal { precision, scale: scale.min(precision) }),
     ]
 }
@@ -332,8 +332,8 @@ fn some_value<'a>(kind: &ColumnKind, bits: u64, arena: &'a mut Vec<u8>) -> Value
         }
         ColumnKind::Enum(labels) => Value::Label((bits % labels.len() as u64) as u16 + 1),
         ColumnKind::Decimal { precision, .. } => {
-            let limit = 10i128.pow(u32::from(*precision));
-            Value::Decimal((i128::from(bits as i64) * 1_000_003) % limit)
+            let limit = 10i64.checked_pow(u32::from(*precision)).unwrap_or(i64::MAX);
+            Value::Decimal(bits as i64 % limit)
         }
     }
 }

@@ -20,7 +20,7 @@ pub enum Value<'a> {
     /// ENUM: the label's ordinal, from 1.
     Label(u16),
     /// DECIMAL: the number times 10 to the power of its scale.
-    Decimal(i128),
+    Decimal(i64),
 }
 
 /// Why a value cannot be stored in its column.
@@ -174,23 +174,32 @@ fn digits_bytes(digits: u8) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub struct DayMemo {
     day: i32,
+    /// `year << 9 | month << 5 | day of month`.
     packed: u32,
+    /// Its midnight.
+    start_micros: i64,
+    /// A DATETIME's date, biased, in place.
+    date_time: u64,
 }
 
 impl Default for DayMemo {
     fn default() -> Self {
-        DayMemo { day: 0, packed: 1970 << 9 | 1 << 5 | 1 }
+        DayMemo::of(0)
     }
 }
 
 impl DayMemo {
-    /// `year << 9 | month << 5 | day of month`.
-    #[inline]
-    fn packed(&mut self, day: i32) -> u32 {
-        if day != self.day {
-            *self = DayMemo { day, packed: pack_day(day) };
+    fn of(day: i32) -> DayMemo {
+        let packed = pack_day(day);
+        let (year, month, day_of_month) = (packed >> 9, packed >> 5 & 15, packed & 31);
+        // A DATETIME counts 13 months a year.
+        let date = u64::from((year * 13 + month) << 5 | day_of_month);
+        DayMemo {
+            day,
+            packed,
+            start_micros: i64::from(day) * DAY_MICROS,
+            date_time: (date << 17) + 0x80_0000_0000,
         }
-        self.packed
     }
 }
 
@@ -212,7 +221,11 @@ fn pack_day(day: i32) -> u32 {
 const DAY_RANGE: std::ops::RangeInclusive<i32> = -719_528..=2_932_896;
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// Writes a value's bytes to the start of `out` and says how many; `out` must hold `bytes_max`.
+/// Room behind a value's bytes that [`encode`] may write to: short values are stored as whole words.
+pub const SLACK_BYTES: usize = 8;
+
+/// Writes a value's bytes to the start of `out` and says how many; `out` must hold `bytes_max` and
+/// [`SLACK_BYTES`] more.
 #[inline]
 pub fn encode(
     encoding: Encoding,
@@ -220,50 +233,110 @@ pub fn encode(
     memo: &mut DayMemo,
     out: &mut [u8],
 ) -> Result<usize, EncodeError> {
-    match (encoding, value) {
-        (Encoding::Integer { bytes, signed }, value) => integer(usize::from(bytes), signed, value, out),
-        (Encoding::Date, Value::Day(day)) => {
-            in_range(DAY_RANGE.contains(&day))?;
-            let packed = memo.packed(day) ^ 0x80_0000;
-            out[..3].copy_from_slice(&packed.to_be_bytes()[1..]);
-            Ok(3)
-        }
-        (Encoding::DateTime { fraction }, Value::Micros(micros)) => date_time(fraction, micros, memo, out),
-        (Encoding::Timestamp { fraction }, Value::Micros(micros)) => timestamp(fraction, micros, out),
-        (Encoding::Padded { bytes, pad, ascii }, Value::Bytes(text)) => {
-            let bytes = usize::from(bytes);
-            if text.len() > bytes {
-                return Err(EncodeError::TooLong);
-            }
-            if ascii && !text.is_ascii() {
-                return Err(EncodeError::NotInCharset);
-            }
-            out[..text.len()].copy_from_slice(text);
-            out[text.len()..bytes].fill(pad);
-            Ok(bytes)
-        }
-        (Encoding::Variable { characters_max, padded_to, charset, .. }, Value::Bytes(text)) => {
+    match encoding {
+        Encoding::Padded { bytes, pad, ascii } => padded(usize::from(bytes), pad, ascii, value, out),
+        Encoding::Variable { characters_max, padded_to, charset, .. } => {
+            let text = bytes_of(value)?;
             check_text(text, usize::from(characters_max), charset)?;
-            let length = text.len().max(usize::from(padded_to));
-            out[..text.len()].copy_from_slice(text);
-            out[text.len()..length].fill(b' ');
-            Ok(length)
+            copy_short(out, text);
+            if text.len() >= usize::from(padded_to) {
+                return Ok(text.len());
+            }
+            out[text.len()..usize::from(padded_to)].fill(b' ');
+            Ok(usize::from(padded_to))
+        }
+        Encoding::Decimal { precision, scale } => match value {
+            Value::Decimal(unscaled) => decimal(precision, scale, unscaled, out),
+            Value::Null => Err(EncodeError::NotNullable),
+            _ => Err(EncodeError::WrongKind),
+        },
+        numeric => {
+            let (bytes, word) = word(numeric, value, memo)?;
+            out[..8].copy_from_slice(&(word << (64 - 8 * bytes)).to_be_bytes());
+            Ok(bytes as usize)
+        }
+    }
+}
+
+/// Copies a text without calling a copying routine when it is as short as keys are.
+#[inline]
+pub fn copy_short(out: &mut [u8], text: &[u8]) {
+    let length = text.len();
+    let out = &mut out[..length];
+    match length {
+        0 => {}
+        1..4 => out.iter_mut().zip(text).for_each(|(to, from)| *to = *from),
+        4..8 => copy_ends::<4>(out, text),
+        8..16 => copy_ends::<8>(out, text),
+        16..=32 => copy_ends::<16>(out, text),
+        _ => out.copy_from_slice(text),
+    }
+}
+
+/// Two pieces that may overlap are all of it.
+#[inline]
+fn copy_ends<const PIECE: usize>(out: &mut [u8], text: &[u8]) {
+    let last = text.len() - PIECE;
+    out[..PIECE].copy_from_slice(&text[..PIECE]);
+    out[last..].copy_from_slice(&text[last..]);
+}
+
+/// Values of at most eight bytes: how many, and they, in the low bytes.
+#[inline]
+fn word(encoding: Encoding, value: Value<'_>, memo: &mut DayMemo) -> Result<(u32, u64), EncodeError> {
+    match (encoding, value) {
+        (Encoding::Integer { bytes, signed }, value) => {
+            Ok((u32::from(bytes), integer(8 * u32::from(bytes), signed, value)?))
+        }
+        (Encoding::Date, Value::Day(day)) => {
+            if day != memo.day {
+                in_range(DAY_RANGE.contains(&day))?;
+                *memo = DayMemo::of(day);
+            }
+            Ok((3, u64::from(memo.packed ^ 0x80_0000)))
+        }
+        (Encoding::DateTime { fraction }, Value::Micros(micros)) => date_time(fraction, micros, memo),
+        (Encoding::Timestamp { fraction }, Value::Micros(micros)) => {
+            let seconds = micros.div_euclid(1_000_000);
+            // TIMESTAMP ends in January 2038 and 0 is its own word for "never".
+            in_range((1..=i64::from(i32::MAX)).contains(&seconds))?;
+            Ok(with_fraction(4, seconds as u64, fraction, micros.rem_euclid(1_000_000) as u32))
         }
         (Encoding::Enum { labels }, Value::Label(ordinal)) => {
             in_range((1..=labels).contains(&ordinal))?;
-            if labels > 255 {
-                out[..2].copy_from_slice(&ordinal.to_be_bytes());
-                return Ok(2);
-            }
-            out[0] = ordinal as u8;
-            Ok(1)
-        }
-        (Encoding::Decimal { precision, scale }, Value::Decimal(unscaled)) => {
-            decimal(precision, scale, unscaled, out)
+            Ok((1 + u32::from(labels > 255), u64::from(ordinal)))
         }
         (_, Value::Null) => Err(EncodeError::NotNullable),
         _ => Err(EncodeError::WrongKind),
     }
+}
+
+#[inline]
+fn bytes_of(value: Value<'_>) -> Result<&[u8], EncodeError> {
+    match value {
+        Value::Bytes(bytes) => Ok(bytes),
+        Value::Null => Err(EncodeError::NotNullable),
+        _ => Err(EncodeError::WrongKind),
+    }
+}
+
+fn padded(
+    bytes: usize,
+    pad: u8,
+    ascii: bool,
+    value: Value<'_>,
+    out: &mut [u8],
+) -> Result<usize, EncodeError> {
+    let text = bytes_of(value)?;
+    if text.len() > bytes {
+        return Err(EncodeError::TooLong);
+    }
+    if ascii && !text.is_ascii() {
+        return Err(EncodeError::NotInCharset);
+    }
+    copy_short(out, text);
+    out[text.len()..bytes].fill(pad);
+    Ok(bytes)
 }
 
 fn in_range(inside: bool) -> Result<(), EncodeError> {
@@ -271,76 +344,56 @@ fn in_range(inside: bool) -> Result<(), EncodeError> {
 }
 
 #[inline]
-fn integer(bytes: usize, signed: bool, value: Value<'_>, out: &mut [u8]) -> Result<usize, EncodeError> {
-    let bits = 8 * bytes as u32;
-    let raw = match value {
-        Value::Signed(number) if signed => {
-            in_range(bits == 64 || (number >> (bits - 1)) == (number >> 63))?;
-            number as u64 ^ 1 << (bits - 1)
-        }
-        Value::Unsigned(number) if !signed => {
-            in_range(bits == 64 || number >> bits == 0)?;
-            number
+fn integer(bits: u32, signed: bool, value: Value<'_>) -> Result<u64, EncodeError> {
+    let sign = 1 << (bits - 1);
+    let mask = u64::MAX >> (64 - bits);
+    match (value, signed) {
+        (Value::Unsigned(number), false) => in_range(number <= mask).map(|()| number),
+        (Value::Signed(number), true) => {
+            in_range((number >> (bits - 1)) == (number >> 63)).map(|()| (number as u64 & mask) ^ sign)
         }
         // A recipe may count upwards in a signed column, or down to zero in an unsigned one.
-        Value::Unsigned(number) => {
-            in_range(number >> (bits - 1) == 0)?;
-            number ^ 1 << (bits - 1)
+        (Value::Unsigned(number), true) => in_range(number < sign).map(|()| number ^ sign),
+        (Value::Signed(number), false) => {
+            in_range(number >= 0 && number as u64 <= mask).map(|()| number as u64)
         }
-        Value::Signed(number) => {
-            in_range(number >= 0 && (bits == 64 || number >> bits == 0))?;
-            number as u64
-        }
-        Value::Null => return Err(EncodeError::NotNullable),
-        _ => return Err(EncodeError::WrongKind),
-    };
-    out[..bytes].copy_from_slice(&raw.to_be_bytes()[8 - bytes..]);
-    Ok(bytes)
+        (Value::Null, _) => Err(EncodeError::NotNullable),
+        _ => Err(EncodeError::WrongKind),
+    }
 }
 
-fn date_time(fraction: u8, micros: i64, memo: &mut DayMemo, out: &mut [u8]) -> Result<usize, EncodeError> {
-    let day = micros.div_euclid(DAY_MICROS);
-    in_range(day >= i64::from(*DAY_RANGE.start()) && day <= i64::from(*DAY_RANGE.end()))?;
-    // Inside DAY_RANGE, so it fits.
-    let packed_day = u64::from(memo.packed(day as i32));
-    let within = micros.rem_euclid(DAY_MICROS) as u64;
-    let (seconds, micros) = (within / 1_000_000, (within % 1_000_000) as u32);
-    // The packing counts 13 months a year: (year * 13 + month) << 5 | day.
-    let (year, month, day) = (packed_day >> 9, packed_day >> 5 & 15, packed_day & 31);
-    let date = (year * 13 + month) << 5 | day;
-    let time = (seconds / 3600) << 12 | (seconds / 60 % 60) << 6 | (seconds % 60);
-    let packed = (date << 17 | time) + 0x80_0000_0000;
-    out[..5].copy_from_slice(&packed.to_be_bytes()[3..]);
-    Ok(5 + put_fraction(fraction, micros, &mut out[5..]))
-}
-
-fn timestamp(fraction: u8, micros: i64, out: &mut [u8]) -> Result<usize, EncodeError> {
-    let seconds = micros.div_euclid(1_000_000);
-    // TIMESTAMP ends in January 2038 and 0 is its own word for "never".
-    in_range((1..=i64::from(i32::MAX)).contains(&seconds))?;
-    out[..4].copy_from_slice(&(seconds as u32).to_be_bytes());
-    Ok(4 + put_fraction(fraction, micros.rem_euclid(1_000_000) as u32, &mut out[4..]))
+#[inline]
+fn date_time(fraction: u8, micros: i64, memo: &mut DayMemo) -> Result<(u32, u64), EncodeError> {
+    let mut within = micros.wrapping_sub(memo.start_micros);
+    if !(0..DAY_MICROS).contains(&within) {
+        let day = micros.div_euclid(DAY_MICROS);
+        in_range(day >= i64::from(*DAY_RANGE.start()) && day <= i64::from(*DAY_RANGE.end()))?;
+        // Inside DAY_RANGE, so it fits.
+        *memo = DayMemo::of(day as i32);
+        within = micros - memo.start_micros;
+    }
+    // Below 86,400.
+    let seconds = (within as u64 / 1_000_000) as u32;
+    let micros = (within as u64 - u64::from(seconds) * 1_000_000) as u32;
+    let minutes = seconds / 60;
+    let time = (minutes / 60) << 12 | (minutes % 60) << 6 | (seconds - minutes * 60);
+    Ok(with_fraction(5, memo.date_time | u64::from(time), fraction, micros))
 }
 
 /// Hundredths in one byte, ten-thousandths in two, millionths in three; digits beyond the column's are cut.
-fn put_fraction(fraction: u8, micros: u32, out: &mut [u8]) -> usize {
-    const UNIT_MICROS: [u32; 7] = [1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
-    let kept = micros - micros % UNIT_MICROS[usize::from(fraction.min(6))];
-    match fraction_bytes(fraction) {
-        0 => 0,
-        1 => {
-            out[0] = (kept / 10_000) as u8;
-            1
-        }
-        2 => {
-            out[..2].copy_from_slice(&((kept / 100) as u16).to_be_bytes());
-            2
-        }
-        _ => {
-            out[..3].copy_from_slice(&kept.to_be_bytes()[1..]);
-            3
-        }
-    }
+#[inline]
+fn with_fraction(bytes: u32, whole: u64, fraction: u8, micros: u32) -> (u32, u64) {
+    let cut = match fraction {
+        0 => return (bytes, whole),
+        1 => micros / 100_000 * 10,
+        2 => micros / 10_000,
+        3 => micros / 1_000 * 10,
+        4 => micros / 100,
+        5 => micros / 10 * 10,
+        _ => micros,
+    };
+    let fraction_bytes = u32::from(fraction).div_ceil(2);
+    (bytes + fraction_bytes, whole << (8 * fraction_bytes) | u64::from(cut))
 }
 
 #[inline]
@@ -356,8 +409,8 @@ fn check_text(text: &[u8], characters_max: usize, charset: Option<Charset>) -> R
     }
 }
 
-fn decimal(precision: u8, scale: u8, unscaled: i128, out: &mut [u8]) -> Result<usize, EncodeError> {
-    let magnitude = unscaled.unsigned_abs();
+fn decimal(precision: u8, scale: u8, unscaled: i64, out: &mut [u8]) -> Result<usize, EncodeError> {
+    let magnitude = u128::from(unscaled.unsigned_abs());
     let power = |digits: u8| 10u128.checked_pow(u32::from(digits));
     in_range(power(precision).is_none_or(|limit| magnitude < limit))?;
     let unit = power(scale).ok_or(EncodeError::OutOfRange)?;

@@ -58,16 +58,6 @@ pub enum Refusal {
         /// The option as written.
         option: String,
     },
-    /// A number that outgrows ours.
-    #[error(
-        "column {column} is DECIMAL({precision}): values of more than 38 digits are not made here (use --method sql)"
-    )]
-    DecimalTooLong {
-        /// The column.
-        column: String,
-        /// Its digits.
-        precision: u8,
-    },
     /// An index kind that is no B-tree.
     #[error("the table has a {kind} index: only B-trees are written (use --method sql)")]
     IndexKind {
@@ -99,12 +89,6 @@ pub fn refusals(table: &Table) -> Vec<Refusal> {
     for column in &table.columns {
         if column.generated {
             found.push(Refusal::Generated { column: column.name.clone() });
-        }
-        match column.kind {
-            ColumnKind::Decimal { precision, .. } if precision > 38 => {
-                found.push(Refusal::DecimalTooLong { column: column.name.clone(), precision });
-            }
-            _ => {}
         }
     }
     for part in table.primary_key.iter().filter(|part| part.prefix.is_some()) {

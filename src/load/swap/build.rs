@@ -236,7 +236,7 @@ fn value(row: &Row, column: usize) -> Value<'_> {
         cell @ Cell::Bytes { .. } => Value::Bytes(row.bytes_of(cell)),
         Cell::Date(day) => Value::Day(day),
         Cell::Instant(micros) => Value::Micros(micros),
-        Cell::Decimal(unscaled) => Value::Decimal(unscaled.into()),
+        Cell::Decimal(unscaled) => Value::Decimal(unscaled),
         Cell::Enum(ordinal) => Value::Label(ordinal),
     }
 }

@@ -5,7 +5,7 @@
 //! Beside the record stands its *sort key*: bytes that compare as the server compares the index's key.
 //! A secondary record is made back from its sort key, so sorting needs to carry nothing else.
 
-use super::encode::{DayMemo, EncodeError, Encoding, Value, encode};
+use super::encode::{DayMemo, EncodeError, Encoding, Value, copy_short, encode};
 use super::format::{RECORD_HEADER, ROW_ROLL_POINTER, ROW_TRANSACTION};
 use super::plan::{Field, IndexPlan, KeyText};
 use crate::spec::table::Charset;
@@ -58,6 +58,10 @@ pub struct RecordMaker {
     /// Lengths (as bytes in front of the bitmap) and data that belong to the key.
     key_start: usize,
     key_end: usize,
+    /// Nullable fields so far.
+    null_bit: usize,
+    /// Of the key's fields in the record at hand.
+    key_lengths: Vec<usize>,
     sort_key: Vec<u8>,
     unique_bytes: Option<usize>,
 }
@@ -73,6 +77,8 @@ impl RecordMaker {
             end: ORIGIN,
             key_start: ORIGIN,
             key_end: ORIGIN,
+            null_bit: 0,
+            key_lengths: vec![0; plan.key_fields],
             sort_key: Vec::with_capacity(256),
             unique_bytes: None,
         }
@@ -106,35 +112,50 @@ impl RecordMaker {
     #[inline]
     pub fn make_row<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowError> {
         self.begin();
-        let mut null_bit = 0;
-        for position in 0..self.plan.fields.len() {
-            if position == self.plan.key_fields {
-                self.end_row_key();
-            }
-            let field = &self.plan.fields[position];
+        let (key_fields, fields) = (self.plan.key_fields, self.plan.fields.len());
+        self.make_fields(0..key_fields, &value)?;
+        let mut at = ORIGIN;
+        for (field, length) in self.plan.fields[..key_fields].iter().zip(&self.key_lengths) {
+            let stored = &self.scratch[at..at + length];
+            push_sort_field(field, stored, &self.plan.name, &mut self.sort_key)?;
+            at += length;
+        }
+        self.end_row_key();
+        self.make_fields(key_fields..fields, &value)
+    }
+
+    /// Appends fields to the record.
+    #[inline]
+    fn make_fields<'v>(
+        &mut self,
+        positions: std::ops::Range<usize>,
+        value: &impl Fn(usize) -> Value<'v>,
+    ) -> Result<(), RowError> {
+        // In registers while fields are made.
+        let (mut start, mut end, mut null_bit) = (self.start, self.end, self.null_bit);
+        let scratch = &mut self.scratch[..];
+        let is_key = positions.start == 0;
+        let fields = self.plan.fields[positions.clone()].iter().zip(&mut self.memos[positions]);
+        for (place, (field, memo)) in fields.enumerate() {
             let value = value(field.column);
             if field.nullable {
                 null_bit += 1;
                 if value == Value::Null {
-                    self.set_null(null_bit - 1);
+                    scratch[ORIGIN - RECORD_HEADER - 1 - (null_bit - 1) / 8] |= 1 << ((null_bit - 1) % 8);
                     continue;
                 }
             }
-            let length =
-                encode(field.encoding, value, &mut self.memos[position], &mut self.scratch[self.end..])
-                    .map_err(|source| RowError::Value {
-                        column: self.plan.fields[position].column,
-                        source,
-                    })?;
-            if position < self.plan.key_fields {
-                let stored = &self.scratch[self.end..self.end + length];
-                push_sort_field(field, stored, &self.plan.name, &mut self.sort_key)?;
+            let length = encode(field.encoding, value, memo, &mut scratch[end..])
+                .map_err(|source| RowError::Value { column: field.column, source })?;
+            end += length;
+            if is_key {
+                self.key_lengths[place] = length;
             }
-            self.end_field(position, length);
+            if let Encoding::Variable { bytes_max, .. } = field.encoding {
+                put_length(scratch, &mut start, length, bytes_max > 255);
+            }
         }
-        if self.plan.key_fields == self.plan.fields.len() {
-            self.end_row_key();
-        }
+        (self.start, self.end, self.null_bit) = (start, end, null_bit);
         Ok(())
     }
 
@@ -246,6 +267,7 @@ impl RecordMaker {
     fn begin(&mut self) {
         self.sort_key.clear();
         self.unique_bytes = None;
+        self.null_bit = 0;
         self.start = ORIGIN - RECORD_HEADER - self.plan.null_bytes;
         self.end = ORIGIN;
         self.scratch[self.start..ORIGIN].fill(0);
@@ -273,15 +295,35 @@ impl RecordMaker {
     fn end_field(&mut self, position: usize, length: usize) {
         self.end += length;
         let field = &self.plan.fields[position];
-        if !field.is_variable() {
-            return;
+        if field.is_variable() {
+            put_length(&mut self.scratch, &mut self.start, length, field.has_long_length());
         }
-        self.start -= 1;
-        if field.has_long_length() && length >= 0x80 {
-            self.scratch[self.start] = 0x80 | (length >> 8) as u8;
-            self.start -= 1;
-        }
-        self.scratch[self.start] = length as u8;
+    }
+}
+
+/// Lengths grow downwards, the first field's next to the NULL bitmap.
+#[inline]
+fn put_length(scratch: &mut [u8], start: &mut usize, length: usize, may_be_long: bool) {
+    *start -= 1;
+    if may_be_long && length >= 0x80 {
+        scratch[*start] = 0x80 | (length >> 8) as u8;
+        *start -= 1;
+    }
+    scratch[*start] = length as u8;
+}
+
+/// Whether a byte below the space is among them: eight at a time, the last eight perhaps twice.
+#[inline]
+fn has_control(bytes: &[u8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let below = |piece: &[u8]| {
+        // Eight bytes by construction. The lowest set bit is exact, so the answer is.
+        let word = piece.try_into().map_or(0, u64::from_le_bytes);
+        word.wrapping_sub(ONES * 0x20) & !word & (ONES * 0x80) != 0
+    };
+    match bytes.len() {
+        0..8 => bytes.iter().any(|byte| *byte < b' '),
+        length => bytes.chunks_exact(8).any(below) || below(&bytes[length - 8..]),
     }
 }
 
@@ -326,17 +368,14 @@ fn push_sort_field(
         matches!(field.encoding, Encoding::Padded { .. } | Encoding::Variable { padded_to: 1.., .. });
     let fits = match field.text {
         KeyText::Bytes => true,
-        KeyText::PadSpace => {
-            stored.iter().all(|byte| *byte >= b' ')
-                && (trailing_spaces_stored || stored.last() != Some(&b' '))
-        }
+        KeyText::PadSpace => !has_control(stored) && (trailing_spaces_stored || stored.last() != Some(&b' ')),
         KeyText::NoPad => !stored.contains(&0),
     };
     if !fits {
         return Err(RowError::KeyText { column: field.column, index: index.to_owned() });
     }
     if !field.is_variable() {
-        sort_key.extend_from_slice(stored);
+        append_short(sort_key, stored);
     } else if field.text == KeyText::Bytes {
         for byte in stored {
             sort_key.push(*byte);
@@ -346,13 +385,20 @@ fn push_sort_field(
         }
         sort_key.extend_from_slice(&[END, END]);
     } else {
-        sort_key.extend_from_slice(stored);
+        append_short(sort_key, stored);
         sort_key.push(END);
     }
     if field.descending {
         sort_key[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
     Ok(())
+}
+
+#[inline]
+fn append_short(to: &mut Vec<u8>, bytes: &[u8]) {
+    let start = to.len();
+    to.resize(start + bytes.len(), 0);
+    copy_short(&mut to[start..], bytes);
 }
 
 /// The reverse: copies a variable field's bytes out of a sort key; (bytes of the sort key, bytes stored).
