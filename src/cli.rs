@@ -200,6 +200,8 @@ pub enum MethodArg {
     Auto,
     /// SQL: LOAD DATA from a stream, or multi-row INSERT
     Sql,
+    /// Files built without the server and exchanged while it stands still: our own server only
+    Swap,
 }
 
 /// How pages look after the load.
@@ -278,14 +280,14 @@ pub struct ListArgs {
 /// `report`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  idembench report results/2026-12-01-quickstart-4f2a\n  idembench report results/2026-12-01-quickstart-4f2a --splice README.md --check"
+    after_help = "Examples:\n  idembench report results/2026-12-01-quickstart-4f2a\n  idembench report --splice README.md           tables of the runs that its markers name\n  idembench report --splice README.md --check   exit 1 if they are out of step"
 )]
 pub struct ReportArgs {
-    /// A run's directory
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Put the run's table between the markers of this document
-    #[arg(long, value_name = "FILE.md")]
+    /// A run's directory: its report is drawn again
+    #[arg(value_name = "RUN", required_unless_present = "splice")]
+    pub run: Option<PathBuf>,
+    /// Fill this document's marked regions with the tables of the runs that the markers name
+    #[arg(long, value_name = "FILE.md", conflicts_with = "run")]
     pub splice: Option<PathBuf>,
     /// With --splice: change nothing, exit 1 if the document is out of step
     #[arg(long, requires = "splice")]

@@ -242,8 +242,12 @@ async fn a_server_that_dies_leaves_its_last_words() {
     let mut server = open(&home).await.expect("a server");
     assert!(server.cause_of_death().is_none());
     kill(server.pid().expect("local"));
-    gone(&home).await;
-    let cause = server.cause_of_death().expect("it is dead").to_string();
+    let cause = loop {
+        match server.cause_of_death() {
+            Some(cause) => break cause.to_string(),
+            None => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    };
     assert!(cause.contains("signal 9"), "{cause}");
     let refused = server.connect().await.expect_err("nobody there").to_string();
     assert!(refused.contains("mysqld.sock"), "{refused}");
@@ -332,7 +336,7 @@ async fn a_full_disk_is_said_to_be_full() {
 }
 
 #[tokio::test]
-async fn a_disk_that_is_filled_while_the_server_was_down_is_said_to_be_full() {
+async fn a_server_starts_on_a_disk_that_was_filled_so_that_its_tables_can_be_dropped() {
     if !support::has_mysqld() {
         return;
     }
@@ -346,10 +350,7 @@ async fn a_disk_that_is_filled_while_the_server_was_down_is_said_to_be_full() {
     let filler = disk.folder.path().join("filler");
     let _ =
         Command::new("dd").args(["if=/dev/zero", "bs=1M"]).arg(format!("of={}", filler.display())).output();
-    let refused = server::open(&spec, &home).await.expect_err("no space").to_string();
-    assert!(refused.contains("are free there (df)"), "{refused}");
-    fs::remove_file(filler).expect("the filler");
-    server::open(&spec, &home).await.expect("it fits again").close().await.expect("a clean stop");
+    server::open(&spec, &home).await.expect("a server").close().await.expect("a clean stop");
 }
 
 /// A file system of so many MiB in memory.

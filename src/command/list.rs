@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use super::screen::{Screen, print_json};
 use crate::cli::ListArgs;
 use crate::report::text;
-use crate::spec::dataset::{Dataset, built_in};
-use crate::spec::suite::{Suite, built_in_suites};
+use crate::spec::dataset::{self, Dataset};
+use crate::spec::suite::{self, Suite};
 
 /// Runs the command.
 pub fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
@@ -20,7 +20,9 @@ pub fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
 fn steps(suite: &Suite, json: bool) -> anyhow::Result<()> {
     let lines: Vec<String> = suite.steps.iter().map(text::planned_step).collect();
     if json {
-        return print_json(&serde_json::json!({ "suite": suite.name, "dataset": suite.dataset, "steps": lines }));
+        return print_json(
+            &serde_json::json!({ "suite": suite.name, "dataset": suite.dataset, "steps": lines }),
+        );
     }
     let screen = Screen::new(false);
     screen.line("suite", &format!("{} · {}", suite.name, suite.description));
@@ -31,10 +33,13 @@ fn steps(suite: &Suite, json: bool) -> anyhow::Result<()> {
 }
 
 fn everything(json: bool) -> anyhow::Result<()> {
-    let datasets = built_in().iter().map(|found| Dataset::read(found.name)).collect::<Result<Vec<_>, _>>()?;
-    let suites = built_in_suites().iter().map(|name| Suite::read(name)).collect::<Result<Vec<_>, _>>()?;
+    let datasets =
+        dataset::built_in().iter().map(|found| Dataset::read(found.name)).collect::<Result<Vec<_>, _>>()?;
+    let suites =
+        suite::built_in().iter().map(|found| Suite::read(found.name)).collect::<Result<Vec<_>, _>>()?;
     if json {
-        let named = |name: &str, description: &str| serde_json::json!({ "name": name, "description": description });
+        let named =
+            |name: &str, description: &str| serde_json::json!({ "name": name, "description": description });
         return print_json(&serde_json::json!({
             "datasets": datasets.iter().map(|d| named(&d.name, &d.description)).collect::<Vec<_>>(),
             "suites": suites.iter().map(|s| named(&s.name, &s.description)).collect::<Vec<_>>(),
@@ -42,10 +47,16 @@ fn everything(json: bool) -> anyhow::Result<()> {
     }
     let screen = Screen::new(false);
     for (position, dataset) in datasets.iter().enumerate() {
-        screen.line(if position == 0 { "datasets" } else { "" }, &format!("{:<22}{}", dataset.name, dataset.description));
+        screen.line(
+            if position == 0 { "datasets" } else { "" },
+            &format!("{:<22}{}", dataset.name, dataset.description),
+        );
     }
     for (position, suite) in suites.iter().enumerate() {
-        screen.line(if position == 0 { "suites" } else { "" }, &format!("{:<22}{}", suite.name, suite.description));
+        screen.line(
+            if position == 0 { "suites" } else { "" },
+            &format!("{:<22}{}", suite.name, suite.description),
+        );
     }
     Ok(())
 }

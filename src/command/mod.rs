@@ -2,7 +2,12 @@
 //! is there a screen, and only here are errors put together into the one line that a person reads.
 
 mod doctor;
+mod list;
 mod load;
+mod measure;
+mod quickstart;
+mod report;
+mod run;
 mod schema;
 pub mod screen;
 mod server;
@@ -15,11 +20,14 @@ use crate::cli::Command;
 /// Runs a command. `Ok` carries 0 (done) or 1 (the answer is "no"); an error means exit code 2.
 pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Server(args) => server::run(args).await,
+        Command::Quickstart(args) => quickstart::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,
+        Command::Server(args) => server::run(args).await,
         Command::Load(args) => load::run(args).await,
+        Command::Run(args) => run::run(args).await,
+        Command::List(args) => list::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Schema(args) => schema::run(args),
-        _ => anyhow::bail!("not here yet"),
     }
 }
 

@@ -65,7 +65,7 @@ impl Bar {
     }
 
     /// Takes the bar away and leaves one line in its place.
-    pub fn finish(self, text: &str) {
+    pub fn finish(&self, text: &str) {
         self.bar.finish_and_clear();
         print_line(self.json, self.label, text);
     }

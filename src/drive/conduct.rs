@@ -22,6 +22,9 @@ const ROUND: Duration = Duration::from_millis(20);
 /// Draining after a signal: a person waits.
 const DRAIN_INTERRUPTED_NS: u64 = 2_000_000_000;
 
+/// How far ahead an early end is announced: longer than any worker takes between asking and sending.
+const LAST_NOTICE_NS: u64 = 50_000_000;
+
 /// All that a conductor needs.
 pub(super) struct Conductor {
     pub clock: Clock,
@@ -99,7 +102,7 @@ impl Conductor {
             aborted_ns: None,
             warnings: std::mem::take(&mut self.warnings),
         };
-        if let Some(announcement) = state.judge.at_start() {
+        if let Some(announcement) = self.plan.without_warm_up() {
             self.announce(&mut state, announcement);
         }
         while !self.inboxes.iter().all(Inbox::is_finished) {
@@ -162,7 +165,7 @@ impl Conductor {
         self.wake_workers();
     }
 
-    /// Ends the step before its time: after a signal with a short drain, after a worker gave up at once.
+    /// Ends the step before its time: after a signal with a short drain, after a worker gave up with none.
     fn end_early(&self, state: &mut State, now_ns: u64) {
         let given_up = self.gave_up.load(Ordering::SeqCst);
         let signalled = self.stop.is_requested() && !state.interrupted;
@@ -170,18 +173,17 @@ impl Conductor {
             return;
         }
         state.interrupted |= signalled;
-        state.drain_ns = state.drain_ns.min(DRAIN_INTERRUPTED_NS);
+        state.drain_ns = if given_up { 0 } else { state.drain_ns.min(DRAIN_INTERRUPTED_NS) };
         match &mut state.measured {
             Some(measured) if now_ns >= measured.start_ns => {
-                if now_ns < measured.end_ns {
-                    measured.end_ns = now_ns;
-                    state.collector.timeline.measure_end_ns = Some(now_ns);
-                    self.gate.cut_short(now_ns);
+                // A little ahead, so that nothing intended behind the end has been sent already.
+                let end_ns = self.clock.now_ns() + LAST_NOTICE_NS;
+                if end_ns < measured.end_ns {
+                    measured.end_ns = end_ns;
+                    state.collector.timeline.measure_end_ns = Some(end_ns);
+                    self.gate.cut_short(end_ns);
                     self.announced.send_replace(Some(*measured));
                     self.wake_workers();
-                }
-                if given_up {
-                    self.abort(state, now_ns);
                 }
             }
             _ => self.abort(state, now_ns),

@@ -278,6 +278,10 @@ impl<W: Worker + 'static> Crew<W> {
                 .ok()
         });
         let gate = Arc::new(Gate::new(schedule));
+        if let Some(announcement) = plan.without_warm_up() {
+            // Before any worker asks: otherwise the first would find itself warming up.
+            gate.announce(announcement.start_ns, announcement.end_ns);
+        }
         let clock = Clock::start();
         for start in &self.starts {
             // A worker that is gone already shows at the end.

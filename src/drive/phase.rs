@@ -28,6 +28,17 @@ pub struct Announcement {
     pub steady: bool,
 }
 
+impl PhasePlan {
+    /// The announcement at the very start, when there is to be no warm-up.
+    pub fn without_warm_up(&self) -> Option<Announcement> {
+        (self.warm_up_at_most_ns == 0).then(|| self.measure_from(0, false))
+    }
+
+    fn measure_from(&self, start_ns: u64, steady: bool) -> Announcement {
+        Announcement { start_ns, end_ns: start_ns.saturating_add(self.measure_ns), steady }
+    }
+}
+
 impl Announcement {
     /// How long measuring lasts.
     pub fn length_s(&self) -> f64 {
@@ -48,11 +59,6 @@ impl WarmUpJudge {
         WarmUpJudge { plan, pulses: Vec::new() }
     }
 
-    /// The announcement at the very start, when there is to be no warm-up.
-    pub fn at_start(&self) -> Option<Announcement> {
-        (self.plan.warm_up_at_most_ns == 0).then(|| self.measure_from(0, false))
-    }
-
     /// An interval ended at `end_ns` and it is `now_ns`: whether measuring starts at the next boundary.
     ///
     /// The boundary lies ahead, so that every worker knows of it before it comes. So a warm-up is a whole
@@ -65,11 +71,7 @@ impl WarmUpJudge {
         }
         let steady = is_steady(&self.pulses);
         let time_is_up = boundary_ns >= self.plan.warm_up_at_most_ns;
-        (steady || time_is_up).then(|| self.measure_from(boundary_ns, steady))
-    }
-
-    fn measure_from(&self, start_ns: u64, steady: bool) -> Announcement {
-        Announcement { start_ns, end_ns: start_ns + self.plan.measure_ns, steady }
+        (steady || time_is_up).then(|| self.plan.measure_from(boundary_ns, steady))
     }
 }
 
@@ -81,14 +83,15 @@ mod tests {
 
     /// When measuring starts, and whether it is steady, if every second brings such a median.
     fn check(at_least_s: u64, at_most_s: u64, medians_us: &[u64], expected: Option<(u64, bool)>) {
-        let mut judge = WarmUpJudge::new(PhasePlan {
+        let plan = PhasePlan {
             interval_ns: S,
             warm_up_at_least_ns: at_least_s * S,
             warm_up_at_most_ns: at_most_s * S,
             measure_ns: 10 * S,
             drain_at_most_ns: S,
-        });
-        let mut announced = judge.at_start();
+        };
+        let mut judge = WarmUpJudge::new(plan);
+        let mut announced = plan.without_warm_up();
         for (second, &service_p50_us) in (1..).zip(medians_us) {
             let pulse = Pulse { completed: 1000, service_p50_us, backlog: 0 };
             announced = announced.or_else(|| judge.interval_ended(second * S, second * S + S / 50, pulse));

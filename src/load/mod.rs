@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
+use sqlx::MySqlConnection;
 
 use crate::keys::RowMaker;
 use crate::server::{Server, claim_schema};
@@ -119,20 +120,33 @@ pub async fn load(
     request: &LoadRequest,
     progress: &Arc<Progress>,
 ) -> Result<Loaded, LoadError> {
+    let maker = Arc::new(RowMaker::new(&request.dataset)?);
+    let mut connection = server.connect().await?;
+    let loaded = load_over(&mut connection, server, request, progress, &maker).await;
+    // The lock goes with the connection: a goodbye makes sure that it is gone when we return.
+    let _ = sqlx::Connection::close(connection).await;
+    loaded
+}
+
+async fn load_over(
+    connection: &mut MySqlConnection,
+    server: &Server,
+    request: &LoadRequest,
+    progress: &Arc<Progress>,
+    maker: &Arc<RowMaker>,
+) -> Result<Loaded, LoadError> {
     let dataset = &request.dataset;
     let table = dataset.table.name.as_str();
-    let maker = Arc::new(RowMaker::new(dataset)?);
     let started = Instant::now();
-    let mut connection = server.connect().await?;
-    claim_schema(&mut connection).await?;
-    ledger::create(&mut connection).await.map_err(error::sql("make the load's ledger", table))?;
-    settings::restore(&mut connection).await?;
-    if !ledger::lock(&mut connection, table).await.map_err(error::sql("lock the load of", table))? {
+    claim_schema(connection).await?;
+    ledger::create(connection).await.map_err(error::sql("make the load's ledger", table))?;
+    settings::restore(connection).await?;
+    if !ledger::lock(connection, table).await.map_err(error::sql("lock the load of", table))? {
         return Err(LoadError::Busy { table: table.to_owned() });
     }
     progress.enter(Phase::Preparing, dataset.rows.0);
-    let plan = plan::Plan::new(dataset, &maker);
-    let prepared = prepare::prepare(server, &mut connection, request, &plan).await?;
+    let plan = plan::Plan::new(dataset, maker);
+    let prepared = prepare::prepare(server, connection, request, &plan).await?;
     let mut phases = BTreeMap::from([("prepare".to_owned(), started.elapsed().as_secs_f64())]);
     let mut loaded = Loaded {
         dataset: dataset.name.clone(),
@@ -150,28 +164,28 @@ pub async fn load(
         fingerprint: dataset.fingerprint(),
     };
     if !prepared.is_complete() {
-        let way = settings::choose_way(&mut connection, server, request.method).await?;
+        let way = settings::choose_way(connection, server, request.method).await?;
         let filled = fill_and_verify(
-            Work { server, request, progress, maker: &maker, plan: &plan },
-            &mut connection,
+            Work { server, request, progress, maker, plan: &plan },
+            connection,
             prepared,
             &way,
             &mut phases,
         )
         .await;
-        settings::restore(&mut connection).await?;
+        let restored = settings::restore(connection).await;
+        // Why the load failed says more than that nothing could be restored on a server that is gone.
         let (streams, rows_per_second, verified) = filled?;
+        restored?;
         loaded.method = way.name().to_owned();
         loaded.reason = way.reason;
         (loaded.streams, loaded.rows_per_second, loaded.verified) = (streams, rows_per_second, verified);
-        ledger::set_state(&mut connection, table, ledger::State::Complete)
+        ledger::set_state(connection, table, ledger::State::Complete)
             .await
             .map_err(error::sql("mark as complete the load of", table))?;
     }
-    loaded.bytes = inspect::bytes(&mut connection, table)
-        .await
-        .map_err(error::sql("weigh", table))?
-        .map(|bytes| bytes.0);
+    loaded.bytes =
+        inspect::bytes(connection, table).await.map_err(error::sql("weigh", table))?.map(|bytes| bytes.0);
     loaded.seconds = started.elapsed().as_secs_f64();
     loaded.phases = phases;
     progress.enter(Phase::Done, dataset.rows.0);
@@ -191,7 +205,7 @@ struct Work<'a> {
 /// Streams, rows per second, what was verified.
 async fn fill_and_verify(
     work: Work<'_>,
-    connection: &mut sqlx::MySqlConnection,
+    connection: &mut MySqlConnection,
     prepared: prepare::Prepared,
     way: &settings::ChosenWay,
     phases: &mut BTreeMap<String, f64>,

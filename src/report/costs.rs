@@ -41,21 +41,31 @@ impl Unit {
     }
 }
 
-/// The order in which readers look for them; what is not named follows by name.
-const KNOWN: [(&str, &str); 6] = [
-    ("pages_read", "pages read"),
-    ("redo_bytes", "redo"),
-    ("fsyncs", "fsyncs"),
-    ("server_cpu_us", "server CPU"),
-    ("client_cpu_us", "client CPU"),
-    ("row_lock_waits", "row lock waits"),
+/// The order in which readers look for them, and whether they are drawn; what is not named follows by name.
+const KNOWN: [(&str, &str, bool); 10] = [
+    ("page_requests", "page requests", true),
+    ("pages_read", "pages read", true),
+    ("redo_bytes", "redo", true),
+    ("fsyncs", "fsyncs", true),
+    ("server_cpu_us", "server CPU", true),
+    ("client_cpu_us", "client CPU", true),
+    ("pages_written", "pages written", false),
+    ("row_lock_waits", "row lock waits", false),
+    ("rows_read", "rows read", false),
+    ("rows_updated", "rows updated", false),
 ];
+
+/// The costs that are drawn as bars.
+pub fn drawn(run: &Run) -> Vec<Cost> {
+    let drawn = KNOWN.iter().filter(|(_, _, drawn)| *drawn).map(|(key, ..)| cost(run, key));
+    drawn.filter(|cost| cost.values.iter().any(Option::is_some)).collect()
+}
 
 /// Every cost that some step has.
 pub fn costs(run: &Run) -> Vec<Cost> {
     let mut rest: BTreeSet<&str> =
         run.steps.iter().flat_map(|step| step.per_operation.keys().map(String::as_str)).collect();
-    let known: Vec<&str> = KNOWN.iter().map(|(key, _)| *key).filter(|key| rest.remove(key)).collect();
+    let known: Vec<&str> = KNOWN.iter().map(|(key, ..)| *key).filter(|key| rest.remove(key)).collect();
     known.into_iter().chain(rest).map(|key| cost(run, key)).collect()
 }
 
@@ -65,8 +75,8 @@ fn cost(run: &Run, key: &str) -> Cost {
         key if key.ends_with("_us") => (key.trim_end_matches("_us"), Unit::Micros),
         key => (key, Unit::Count),
     };
-    let known = KNOWN.iter().find(|(name, _)| *name == key);
-    let name = known.map_or_else(|| bare.replace('_', " "), |(_, name)| (*name).to_owned());
+    let known = KNOWN.iter().find(|(name, ..)| *name == key);
+    let name = known.map_or_else(|| bare.replace('_', " "), |(_, name, _)| (*name).to_owned());
     let values = run.steps.iter().map(|step| step.per_operation.get(key).copied()).collect();
     Cost { name, unit, values }
 }

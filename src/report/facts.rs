@@ -1,7 +1,7 @@
 //! What a run is about, in the words that text, tables and captions share. Pure.
 
 use crate::results::{Run, StepResult};
-use crate::units::{Bytes, Micros, PerSecond, Rows, three_digits};
+use crate::units::{Bytes, Micros, PerSecond, Rows, grouped, three_digits};
 
 /// `2,000/s`, or `closed loop`.
 pub fn load(step: &StepResult) -> String {
@@ -35,6 +35,16 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
+/// `2026-12-01 02:10 UTC`, or what stands there if it is no RFC 3339 instant.
+pub fn started(run: &Run) -> String {
+    match run.started_at.split_once('T') {
+        Some((day, time)) if run.started_at.ends_with('Z') && time.is_char_boundary(5) && time.len() > 5 => {
+            format!("{day} {} UTC", &time[..5])
+        }
+        _ => run.started_at.clone(),
+    }
+}
+
 /// `MySQL 9.7.4`.
 pub fn server(run: &Run) -> String {
     let version = &run.server.version;
@@ -44,13 +54,26 @@ pub fn server(run: &Run) -> String {
 
 /// `t_idem, 10,000,000 rows in 7 days`.
 pub fn dataset(run: &Run) -> String {
-    let days = if run.dataset.days == 1 { "1 day".to_owned() } else { format!("{} days", run.dataset.days) };
-    format!("{}, {} rows in {days}", run.dataset.name, Rows(run.dataset.rows))
+    format!("{}, {} rows in {}", run.dataset.name, Rows(run.dataset.rows), days(run))
+}
+
+/// `7 days`.
+pub fn days(run: &Run) -> String {
+    counted(run.dataset.days.into(), "day")
+}
+
+/// `1 step`, `1,200 steps`, `2 kinds of step`.
+pub fn counted(count: u64, thing: &str) -> String {
+    match (count, thing.split_once(' ')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some((head, rest))) => format!("{} {head}s {rest}", grouped(count)),
+        (_, None) => format!("{} {thing}s", grouped(count)),
+    }
 }
 
 /// `2 CPUs, 23.4 GiB memory`.
 pub fn machine(run: &Run) -> String {
-    let cpus = if run.machine.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", run.machine.cpus) };
+    let cpus = counted(run.machine.cpus.into(), "CPU");
     format!("{cpus}, {} memory", Bytes(run.machine.memory_bytes))
 }
 
@@ -77,8 +100,7 @@ pub fn settings(run: &Run) -> Vec<String> {
 
 /// The parameters of one step: `2,000/s over 16 connections`, `closed loop over 4 connections`.
 pub fn driven(step: &StepResult) -> String {
-    let plural = if step.connections == 1 { "" } else { "s" };
-    format!("{} over {} connection{plural}", load(step), step.connections)
+    format!("{} over {}", load(step), counted(step.connections.into(), "connection"))
 }
 
 /// A caption line: what made a figure of the run, or of one step of it.
@@ -97,6 +119,6 @@ pub fn caption(run: &Run, step: Option<&StepResult>) -> String {
 /// `16 connections`, when all steps agree.
 fn connections(run: &Run) -> Option<String> {
     let first = run.steps.first()?.connections;
-    let plural = if first == 1 { "" } else { "s" };
-    run.steps.iter().all(|step| step.connections == first).then(|| format!("{first} connection{plural}"))
+    let agree = run.steps.iter().all(|step| step.connections == first);
+    agree.then(|| counted(first.into(), "connection"))
 }

@@ -54,6 +54,35 @@ pub fn summary(histogram: &Histogram<u64>) -> LatencySummary {
     }
 }
 
+/// Steps to each halving of the distance to 100 %, as HdrHistogram's own tools take them.
+const TICKS_PER_HALVING: u32 = 5;
+
+/// Percentiles as `.hgrm` text, the form that HdrHistogram's plotters read; values in microseconds.
+pub fn percentiles_text(histogram: &Histogram<u64>) -> String {
+    let mut text = String::from("       Value     Percentile TotalCount 1/(1-Percentile)\n\n");
+    let mut counted = 0;
+    for step in histogram.iter_quantiles(TICKS_PER_HALVING) {
+        counted += step.count_since_last_iteration();
+        let quantile = step.quantile_iterated_to().min(1.0);
+        let inverse = match quantile < 1.0 {
+            true => format!("{:.2}", 1.0 / (1.0 - quantile)),
+            false => "inf".to_owned(),
+        };
+        text.push_str(&format!(
+            "{:>12}.000 {quantile:.12} {counted:>10} {inverse:>14}\n",
+            step.value_iterated_to()
+        ));
+    }
+    text.push_str(&format!(
+        "#[Mean    = {:>12.3}, StdDeviation   = {:>12.3}]\n#[Max     = {:>12}, Total count    = {:>12}]\n",
+        histogram.mean(),
+        histogram.stdev(),
+        histogram.max(),
+        histogram.len()
+    ));
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 pub mod buckets;
 pub mod histogram;
 mod run;
+pub mod store;
 pub mod version;
 
 pub use run::*;

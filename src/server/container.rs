@@ -30,6 +30,8 @@ const READY: &str = "port: 3306 ";
 const START_PATIENCE: Duration = Duration::from_secs(300);
 /// After the log's line the port's forwarding may take a moment.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+/// Nobody waits longer for a program that is on its way out.
+const DROP_PATIENCE: Duration = Duration::from_secs(30);
 /// For a tag without numbers, such as `lts`: a release whose options all later ones know.
 const UNKNOWN_RELEASE: ServerVersion = ServerVersion::new(8, 4, 0);
 
@@ -157,7 +159,7 @@ async fn start_bare(image: &str, password: &Secret) -> Result<Container, Testcon
             Ok(keeper)
         }
         Err(error) => {
-            keeper.remove_volume().await;
+            remove_volume(keeper.volume.take()).await;
             Err(error)
         }
     }
@@ -250,33 +252,41 @@ impl Container {
             Some(container) => container.rm().await,
             None => Ok(()),
         };
-        self.remove_volume().await;
+        remove_volume(self.volume.take()).await;
         removed
             .map_err(|error| ContainerError::Remove { image: self.image.clone(), reason: error.to_string() })
     }
+}
 
-    async fn remove_volume(&mut self) {
-        let Some(volume) = self.volume.take() else { return };
-        if let Ok(docker) = docker_client_instance().await {
-            let none: Option<testcontainers::bollard::query_parameters::RemoveVolumeOptions> = None;
-            let _ = docker.remove_volume(&volume, none).await;
-        }
+async fn remove_volume(volume: Option<String>) {
+    let Some(volume) = volume else { return };
+    if let Ok(docker) = docker_client_instance().await {
+        let none: Option<testcontainers::bollard::query_parameters::RemoveVolumeOptions> = None;
+        let _ = docker.remove_volume(&volume, none).await;
     }
 }
 
 impl Drop for Container {
-    /// An error or a panic is on its way out. The container goes; a bare image's volume stays for
-    /// `docker volume prune`. Removing needs a runtime, which may be gone by now.
+    /// An error or a panic is on its way out: remove everything all the same. That takes a runtime; ours may
+    /// be gone or may be what drops us, so it gets one of its own on a thread of its own.
     fn drop(&mut self) {
-        let Some(container) = self.container.take() else { return };
-        if tokio::runtime::Handle::try_current().is_ok() {
-            drop(container);
-        } else if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            let _entered = runtime.enter();
-            drop(container);
-        } else {
-            std::mem::forget(container);
+        let (container, volume) = (self.container.take(), self.volume.take());
+        if container.is_none() && volume.is_none() {
+            return;
         }
+        let remove = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            runtime.block_on(async {
+                let removal = async {
+                    if let Some(container) = container {
+                        let _ = container.rm().await;
+                    }
+                    remove_volume(volume).await;
+                };
+                tokio::time::timeout(DROP_PATIENCE, removal).await.ok()
+            })
+        };
+        let _ = std::thread::spawn(remove).join();
     }
 }
 

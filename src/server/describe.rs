@@ -78,6 +78,9 @@ const SETTINGS: &[&str] = &[
     "version_with_update",
 ];
 
+/// A status variable that a run's settings hold beside the others; since 8.0.21.
+const REDO_ENABLED: &str = "innodb_redo_log_enabled";
+
 /// Why a server is not measured.
 #[derive(Debug, thiserror::Error)]
 pub enum DescribeError {
@@ -104,24 +107,33 @@ pub enum DescribeError {
 }
 
 impl Server {
-    /// Version and settings, read now. Refuses a server that has no version or whose redo log is off.
+    /// Version and settings, read now, of a server that may be measured: refuses one that has no version or
+    /// whose redo log is off.
     pub async fn describe(&self) -> Result<ServerDescription, DescribeError> {
+        let found = self.look().await?;
+        if found.settings.get(REDO_ENABLED).is_some_and(|enabled| enabled.eq_ignore_ascii_case("OFF")) {
+            return Err(DescribeError::RedoIsOff);
+        }
+        if found.version.parse::<ServerVersion>().is_err() {
+            return Err(DescribeError::Unnamed { version: found.version });
+        }
+        Ok(found)
+    }
+
+    /// The same of any server, for `doctor`.
+    pub async fn look(&self) -> Result<ServerDescription, DescribeError> {
         let mut connection = self.connect().await?;
         let variables = show(&mut connection, "SHOW GLOBAL VARIABLES").await?;
         let redo = show(&mut connection, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'").await?;
         super::address::close(connection).await;
-        if redo.get("innodb_redo_log_enabled").is_some_and(|enabled| enabled.eq_ignore_ascii_case("OFF")) {
-            return Err(DescribeError::RedoIsOff);
-        }
-        let version = variables.get("version").cloned().unwrap_or_default();
-        if version.parse::<ServerVersion>().is_err() {
-            return Err(DescribeError::Unnamed { version });
-        }
         let mut settings = chosen(&variables);
+        let enabled = redo.get(REDO_ENABLED).cloned().unwrap_or_else(|| "n/a".to_owned());
+        settings.insert(REDO_ENABLED.to_owned(), enabled);
         settings.insert("connection".to_owned(), self.address.channel());
+        let text = |name: &str| variables.get(name).cloned().unwrap_or_default();
         Ok(ServerDescription {
-            version,
-            version_comment: variables.get("version_comment").cloned().unwrap_or_default(),
+            version: text("version"),
+            version_comment: text("version_comment"),
             kind: self.kind.to_owned(),
             settings,
         })

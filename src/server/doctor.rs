@@ -183,6 +183,7 @@ mod tests {
             ("innodb_buffer_pool_size", "15032385536", "buffer pool", Warn, "14 GiB"),
             ("innodb_buffer_pool_size", "34359738368", "buffer pool", Bad, "swap"),
             ("innodb_redo_log_capacity", "104857600", "redo log", Warn, "checkpoint"),
+            ("innodb_redo_log_enabled", "OFF", "redo log", Bad, "re-initialised"),
             ("innodb_flush_method", "fsync", "flush method", Warn, "page cache"),
             ("innodb_flush_log_at_trx_commit", "2", "commit", Bad, "=1"),
             ("innodb_doublewrite", "OFF", "doublewrite", Warn, "torn"),

@@ -4,13 +4,17 @@
 //! fit (MariaDB, 5.7) is passed over.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use super::home::Home;
 use super::version::ServerVersion;
 
 /// The oldest release that is used.
 const OLDEST: ServerVersion = ServerVersion::new(8, 0, 0);
+
+/// A server answers in 20 ms; from a cold disk it has to be read first.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,11 +86,7 @@ fn on_path(name: &Path) -> Option<PathBuf> {
 fn probe(path: &Path) -> Result<Mysqld, String> {
     // Absolute, for the server is started from another directory.
     let path = std::path::absolute(path).map_err(|error| format!("has no absolute path ({error})"))?;
-    let output = Command::new(&path)
-        .args(["--no-defaults", "--version"])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot be run ({error})"))?;
+    let output = asked(&path)?;
     let printed = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -94,6 +94,28 @@ fn probe(path: &Path) -> Result<Mysqld, String> {
         return Err(format!("ends with {} when asked for its version, saying: {said}", output.status));
     }
     read_version(&printed).map(|version| Mysqld { path, version })
+}
+
+/// What a program prints when asked for its version; one that does something else instead is killed.
+fn asked(path: &Path) -> Result<Output, String> {
+    let failed = |error: std::io::Error| format!("cannot be run ({error})");
+    let mut child = Command::new(path)
+        .args(["--no-defaults", "--version"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let deadline = Instant::now() + ANSWER_PATIENCE;
+    while child.try_wait().map_err(failed)?.is_none() {
+        if Instant::now() >= deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err("does not answer when asked for its version".to_owned());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().map_err(failed)
 }
 
 /// Reads `mysqld --version`; an error completes "it …".

@@ -201,10 +201,11 @@ impl Server {
         }
     }
 
-    /// Why the server is gone, when it is ours and has died: how it ended and its last error lines.
+    /// Why the server is gone, when it is our own process and has died: how it ended and its last error
+    /// lines. `None` while it runs, and always for other kinds and for views ([`Server::in_schema`]).
     pub fn cause_of_death(&mut self) -> Option<StopError> {
-        match &mut self.keeper {
-            Keeper::Owned(owned::Keeper::Stops(process)) => process.cause_of_death(),
+        match (&mut self.keeper, &self.data_directory) {
+            (Keeper::Owned(keeper), Some(data)) => owned::cause_of_death(keeper, data),
             _ => None,
         }
     }

@@ -19,6 +19,10 @@ const POOL_DEFAULT: Bytes = Bytes::gib(2);
 /// The server's own 100 MiB makes every long write a test of checkpoints.
 const REDO_DEFAULT: Bytes = Bytes::gib(4);
 
+/// What INNODB_METRICS counts beyond its defaults. The counters of a page's kind can be had only together.
+const MONITORS: [&str; 5] =
+    ["module_log", "module_purge", "module_trx", "module_index", "module_buffer_page"];
+
 /// One `--name=value`.
 pub type Setting = (String, String);
 
@@ -44,8 +48,8 @@ pub fn measured(version: ServerVersion, spec: &OwnedSpec, memory: Bytes) -> Vec<
     // 8.0 says 200 and 2000, 8.4 says 10000 and 20000: neither is about this machine's disk.
     settings.set("innodb-io-capacity", 2000);
     settings.set("innodb-io-capacity-max", 10_000);
-    // Off by default, and needed for checkpoint age, purge and page counts; cheap, unlike `all`.
-    settings.set("innodb-monitor-enable", "module_log,module_purge,module_trx,module_index");
+    // Off by default, and needed for checkpoint age, purge and the kinds of pages read; cheap, unlike `all`.
+    settings.set("innodb-monitor-enable", MONITORS.join(","));
     settings.binlog(spec.binlog);
     // One partition is one dictionary entry and one open file: 60 days of a few tables fit.
     settings.set("table-definition-cache", 4096);
@@ -78,6 +82,35 @@ pub fn demanded(version: ServerVersion, spec: &OwnedSpec) -> Vec<Setting> {
     }
     settings.0.extend(spec.options.iter().cloned());
     settings.0
+}
+
+/// Options that decide where the server is found and whom it serves: not the user's to give.
+const RESERVED: [&str; 14] = [
+    "bind-address",
+    "daemonize",
+    "datadir",
+    "defaults-extra-file",
+    "defaults-file",
+    "init-file",
+    "initialize",
+    "initialize-insecure",
+    "pid-file",
+    "port",
+    "secure-file-priv",
+    "skip-networking",
+    "socket",
+    "user",
+];
+
+/// The first of the user's options that is not the user's to give, or is no option at all.
+pub fn reserved(spec: &OwnedSpec) -> Option<&str> {
+    let is_reserved = |name: &str| {
+        let name = name.replace('_', "-");
+        let plain = name.trim_start_matches("loose-");
+        let odd = !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+        odd || RESERVED.contains(&plain)
+    };
+    spec.options.iter().map(|(name, _)| name.as_str()).find(|name| is_reserved(name))
 }
 
 /// `--name=value`, or `--name` for an empty value.
@@ -156,6 +189,21 @@ mod tests {
             (Bytes::mib(100), Bytes::mib(128)),
         ] {
             assert_eq!(default_buffer_pool(memory), pool, "{memory}");
+        }
+    }
+
+    #[test]
+    fn options_that_say_where_the_server_is_are_not_the_users() {
+        for (name, is_reserved) in [
+            ("innodb-io-capacity", false),
+            ("innodb_io_capacity", false),
+            ("port", true),
+            ("pid_file", true),
+            ("loose-datadir", true),
+            ("x=1 --datadir", true),
+        ] {
+            let spec = OwnedSpec { options: vec![(name.into(), "1".into())], ..OwnedSpec::default() };
+            assert_eq!(reserved(&spec).is_some(), is_reserved, "{name}");
         }
     }
 

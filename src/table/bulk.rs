@@ -39,8 +39,17 @@ enum Way {
 }
 
 impl BulkText {
+    /// For files that hold every column of every row, as a dump does.
+    pub fn whole_rows(table: &Table, maker: &RowMaker) -> BulkText {
+        BulkText::with_ways(table, maker, |_| false)
+    }
+
     /// For the rows that the maker makes of the table.
     pub fn new(table: &Table, maker: &RowMaker) -> BulkText {
+        BulkText::with_ways(table, maker, |index| maker.is_constant_within_a_day(index))
+    }
+
+    fn with_ways(table: &Table, maker: &RowMaker, is_set: impl Fn(usize) -> bool) -> BulkText {
         let mut columns: Vec<BulkColumn> = table
             .columns
             .iter()
@@ -50,7 +59,7 @@ impl BulkText {
                 form: escaped_labels(Form::of(column)),
                 way: match column {
                     column if column.generated => Way::Generated,
-                    _ if maker.is_constant_within_a_day(index) => Way::Set,
+                    _ if is_set(index) => Way::Set,
                     _ => Way::Text,
                 },
             })

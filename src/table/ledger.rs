@@ -158,14 +158,19 @@ async fn forget_in(connection: &mut MySqlConnection, table: &str) -> Result<(), 
 }
 
 /// The next row of each piece, by the piece's number.
+///
+/// FOR UPDATE waits for the transactions of a load that was just killed: its last COMMIT may still be on its
+/// way, and what it commits must be seen here.
 pub async fn next_rows(
     connection: &mut MySqlConnection,
     table: &str,
 ) -> Result<Vec<(u32, u64)>, sqlx::Error> {
-    sqlx::query_as("SELECT piece, next_row FROM idembench_load_piece WHERE table_name = ? ORDER BY piece")
-        .bind(table)
-        .fetch_all(connection)
-        .await
+    sqlx::query_as(
+        "SELECT piece, next_row FROM idembench_load_piece WHERE table_name = ? ORDER BY piece FOR UPDATE",
+    )
+    .bind(table)
+    .fetch_all(connection)
+    .await
 }
 
 /// Moves a checkpoint from one row to another, as text for either client; it must change exactly one row,
@@ -179,12 +184,13 @@ pub fn advance_sql(table: &str, piece: u32, from: u64, to: u64) -> String {
     )
 }
 
-/// Takes the server-wide lock that keeps two loads of one table apart; `false` when somebody has it. It is
-/// given back when the connection ends.
+/// Takes the server-wide lock that keeps two loads of one table apart; `false` when somebody keeps it for
+/// some seconds (a load that was just killed keeps it until the server has noticed). It is given back when
+/// the connection ends.
 pub async fn lock(connection: &mut MySqlConnection, table: &str) -> Result<bool, sqlx::Error> {
     // Lock names are server-wide and at most 64 characters long.
     let got: Option<i64> = sqlx::query_scalar(
-        "SELECT GET_LOCK(CONCAT('idembench ', LEFT(SHA2(CONCAT(DATABASE(), '.', ?), 256), 40)), 0)",
+        "SELECT GET_LOCK(CONCAT('idembench ', LEFT(SHA2(CONCAT(DATABASE(), '.', ?), 256), 40)), 5)",
     )
     .bind(table)
     .fetch_one(connection)

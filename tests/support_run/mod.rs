@@ -3,6 +3,7 @@
 //!
 //! Response times are those of the simulated queue, nothing is made up afterwards: an overloaded step
 //! grows its backlog, a stalled server leaves the triangle of late operations that a real one does.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(dead_code, reason = "each test that includes this file uses a part of it")]
 
 use std::collections::{BTreeMap, BinaryHeap};

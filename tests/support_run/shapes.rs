@@ -38,6 +38,11 @@ pub(super) fn per_operation(plan: &Plan) -> BTreeMap<String, f64> {
     let probes = plan.probes as f64;
     [
         ("pages_read", 0.61 * (1.0 + (probes - 1.0) * 0.9)),
+        ("page_requests", 6.2 * probes),
+        ("pages_written", 0.44),
+        ("row_lock_waits", 0.0),
+        ("rows_read", 1.0),
+        ("rows_updated", 0.94),
         ("redo_bytes", 412.0 + 3.0 * probes),
         ("fsyncs", 0.83),
         ("server_cpu_us", 148.0 + 61.0 * (probes - 1.0)),
@@ -66,14 +71,14 @@ pub(super) fn counters(plan: &Plan, intervals: &[Interval], dice: &mut Dice) -> 
         totals[7] += completed / 9.0 - 60.0;
         at_s.push(interval.start_s + interval.length_s);
         let names = [
-            "innodb_pages_read",
-            "innodb_redo_log_current_lsn",
-            "innodb_data_fsyncs",
-            "innodb_row_lock_waits",
+            "pages_read",
+            "redo_lsn",
+            "data_fsyncs",
+            "row_lock_waits",
             "server_cpu_us",
-            "trx_rseg_history_len",
-            "checkpoint_age",
-            "innodb_buffer_pool_pages_dirty",
+            "history_list_length",
+            "checkpoint_age_bytes",
+            "pages_dirty",
         ];
         for (name, total) in names.into_iter().zip(totals) {
             values.entry(name.to_owned()).or_default().push(Some(total.round()));
@@ -168,6 +173,7 @@ pub fn stalled() -> Run {
     let mut run = empty_run("2026-12-01-stall-00c5", "stall");
     run.steps = vec![step(&Plan { stall_s: Some((10.0, 5.0)), ..Plan::default() }, 5)];
     run.steps[0].warm_up.steady = false;
+    run.steps[0].verdict = "not_steady".to_owned();
     run.steps[0].warnings =
         vec!["the server answered nothing for 5 s: look into its error log at 02:10:16 UTC".to_owned()];
     run

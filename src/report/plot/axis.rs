@@ -81,7 +81,7 @@ impl Axis {
     /// resolve them.
     pub fn nines(count: u64) -> Axis {
         let (from, to) = (nines(0.1), (count.max(10) as f64).log10());
-        let named = [(0.1, "10 %"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %")];
+        let named = [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %")];
         let mut ticks: Vec<(f64, String)> =
             named.iter().map(|(quantile, label)| (nines(*quantile), (*label).to_owned())).collect();
         ticks.extend((4..=12).map(|n| (f64::from(n), format!("99.{} %", "9".repeat(n as usize - 2)))));
@@ -90,7 +90,7 @@ impl Axis {
     }
 
     /// Where a value lies between the ends: 0 to 1.
-    fn share(&self, value: f64) -> f64 {
+    pub fn share(&self, value: f64) -> f64 {
         let coordinate = |value: f64| match self.kind {
             Kind::Linear => value,
             // Below a microsecond there is nothing to see.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_scale_of_nines_ends_where_the_samples_end() {
-        assert_eq!(labels(&Axis::nines(30_000)), ["10 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
+        assert_eq!(labels(&Axis::nines(30_000)), ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
         assert!((nines(0.99) - 2.0).abs() < 1e-12);
     }
 

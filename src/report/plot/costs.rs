@@ -22,7 +22,7 @@ pub(super) struct Costs {
 
 /// The figure, if any step has costs.
 pub(super) fn figure(run: &Run) -> Option<Costs> {
-    let columns = costs::costs(run);
+    let columns = costs::drawn(run);
     let steps = run.steps.iter().enumerate();
     let steps: Vec<(usize, String)> = steps
         .filter(|(_, step)| !step.per_operation.is_empty())
@@ -44,7 +44,8 @@ impl Costs {
         let head = sheet.y + Size::Panel.line_px() / 2.0;
         for (n, cost) in columns.iter().enumerate() {
             let left = MARGIN + names_px + n as f64 * column_px;
-            sheet.text((left, head), HPos::Left, Size::Panel, Ink::Text, &cost.name)?;
+            let name = super::font::fit(&cost.name, Size::Panel, column_px - GUTTER);
+            sheet.text((left, head), HPos::Left, Size::Panel, Ink::Text, &name)?;
         }
         sheet.y += Size::Panel.line_px() + 4.0;
         for (step, name) in &self.steps {
@@ -93,17 +94,21 @@ impl Figure for Costs {
 
     fn alt(&self) -> String {
         let columns = self.columns.iter().map(|cost| {
-            let values = self.steps.iter().filter_map(|(step, name)| {
-                let value = cost.values.get(*step).copied().flatten()?;
-                Some(format!("{name} {}", cost.unit.text(value)))
-            });
-            format!("{}: {}", cost.name, values.collect::<Vec<_>>().join(", "))
+            let values: Vec<f64> = cost.values.iter().flatten().copied().collect();
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(0.0, f64::max);
+            let (least, most) = (cost.unit.text(least), cost.unit.text(most));
+            if least == most {
+                format!("{} {most}", cost.name)
+            } else {
+                format!("{} {least} to {most}", cost.name)
+            }
         });
-        columns.collect::<Vec<_>>().join(". ")
+        format!("Costs of one operation over all steps: {}", columns.collect::<Vec<_>>().join(", "))
     }
 
     fn draw<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>) -> Result<(), DrawError<DB>> {
-        let (columns_max, names_px) = if sheet.narrow() { (1, 190.0) } else { (4, 236.0) };
+        let (columns_max, names_px) = if sheet.narrow() { (1, 190.0) } else { (4, 256.0) };
         // As many blocks as it takes, all alike: five costs become three and two, not four and one.
         let blocks = self.columns.len().div_ceil(columns_max).max(1);
         let columns = self.columns.len().div_ceil(blocks).max(1);

@@ -36,7 +36,7 @@ enum Kind {
     Gauge,
 }
 
-/// One multiple: what it is called, how it is read, and under which names servers count it (best first).
+/// One multiple: what it is called, how it is read, and under which names runs hold it (best first).
 struct Recipe {
     title: &'static str,
     kind: Kind,
@@ -78,43 +78,43 @@ static RECIPES: [Recipe; 8] = [
         title: "buffer pool: pages read from disk per second",
         kind: Kind::Total(1.0),
         unit: Unit::Count,
-        names: &["pages_read", "innodb_pages_read", "innodb_buffer_pool_reads"],
+        names: &["pages_read"],
     },
     Recipe {
         title: "redo written per second",
         kind: Kind::Total(1.0),
         unit: Unit::Bytes,
-        names: &["redo_lsn", "redo_bytes", "innodb_redo_log_current_lsn", "innodb_os_log_written"],
+        names: &["redo_lsn", "redo_written_bytes"],
     },
     Recipe {
         title: "fsyncs per second",
         kind: Kind::Total(1.0),
         unit: Unit::Count,
-        names: &["fsyncs", "innodb_data_fsyncs", "innodb_os_log_fsyncs"],
+        names: &["data_fsyncs", "log_fsyncs"],
     },
     Recipe {
         title: "row lock waits per second",
         kind: Kind::Total(1.0),
         unit: Unit::Count,
-        names: &["row_lock_waits", "innodb_row_lock_waits"],
+        names: &["row_lock_waits"],
     },
     Recipe {
         title: "history list length, transactions not purged",
         kind: Kind::Gauge,
         unit: Unit::Count,
-        names: &["history_list_length", "trx_rseg_history_len"],
+        names: &["history_list_length"],
     },
     Recipe {
         title: "checkpoint age: redo not yet checkpointed",
         kind: Kind::Gauge,
         unit: Unit::Bytes,
-        names: &["checkpoint_age", "checkpoint_age_bytes"],
+        names: &["checkpoint_age_bytes"],
     },
     Recipe {
         title: "dirty pages in the buffer pool",
         kind: Kind::Gauge,
         unit: Unit::Count,
-        names: &["dirty_pages", "innodb_buffer_pool_pages_dirty"],
+        names: &["pages_dirty"],
     },
     Recipe {
         title: "server CPU, processors busy",
@@ -145,7 +145,7 @@ pub(super) fn figure(run: &Run, position: usize) -> Option<Counters> {
 }
 
 fn multiple(recipe: &'static Recipe, series: &CounterSeries) -> Option<Multiple> {
-    let values = recipe.names.iter().find_map(|name| named(series, name))?;
+    let values = recipe.names.iter().find_map(|name| series.values.get(*name))?;
     let at = |position: usize| Some((*series.at_s.get(position)?, (*values.get(position)?)?));
     let samples = series.at_s.len();
     let points = match recipe.kind {
@@ -153,11 +153,6 @@ fn multiple(recipe: &'static Recipe, series: &CounterSeries) -> Option<Multiple>
         Kind::Total(divisor) => (1..samples).map(|n| growth(at(n - 1)?, at(n)?, divisor)).collect(),
     };
     Some(Multiple { points, recipe })
-}
-
-/// Servers write names in their own case.
-fn named<'s>(series: &'s CounterSeries, name: &str) -> Option<&'s Vec<Option<f64>>> {
-    series.values.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, values)| values)
 }
 
 /// Growth per second between two samples, at their middle; none over a restart, where totals begin anew.
@@ -208,7 +203,6 @@ impl Figure for Counters {
                 let gauge = multiple.recipe.kind == Kind::Gauge;
                 let ink = if gauge { Ink::Line(3) } else { Ink::Line(0) };
                 for points in unbroken(multiple.points.iter().copied()) {
-                    let points = points.into_iter().map(|(at, value)| (at, value)).collect();
                     sheet.line(&mut chart, points, Stroke::solid(ink, 1.5))?;
                 }
                 below = below.max(Sheet::<DB>::panel_height(&panel));

@@ -1,6 +1,6 @@
 //! The colours of a plot, by what they mean, on paper and in a page that is light or dark.
 //!
-//! Lines keep 3:1 against the paper and stay apart for colour-blind readers; step numbers at the lines'
+//! Lines keep 4.5:1 against the paper, so that a number in the paper's colour can be read on them, and stay apart for colour-blind readers; step numbers at the lines'
 //! ends say the same without colour.
 
 use plotters::style::RGBColor;
@@ -41,10 +41,10 @@ const CUT: Pair = (0xf1f3f5, 0x1f252d);
 /// Blue, vermilion, green, purple, ochre, slate: after Okabe and Ito, the pale ones darkened for paper.
 const LINES: [Pair; 6] = [
     (0x0072b2, 0x58b1e8),
-    (0xd55e00, 0xff9147),
-    (0x008f68, 0x35c79a),
+    (0xc24e00, 0xff9147),
+    (0x00805c, 0x35c79a),
     (0xaa3377, 0xe58abf),
-    (0xa67c00, 0xe3b93c),
+    (0x8c6800, 0xe3b93c),
     (0x59636e, 0xc3cbd4),
 ];
 const RAMP: [Pair; SHADES] = [
@@ -93,6 +93,12 @@ impl Ink {
         }
     }
 
+    /// What a style sheet of a page writes for it.
+    pub(super) fn css_value(self) -> String {
+        let ink = if let Ink::Line(position) = self { Ink::Line(position % LINES.len()) } else { self };
+        format!("var({})", ink.property())
+    }
+
     fn all() -> impl Iterator<Item = Ink> {
         [Ink::Paper, Ink::Text, Ink::Muted, Ink::Axis, Ink::Grid, Ink::Cut]
             .into_iter()
@@ -114,7 +120,7 @@ pub(super) fn css(dark: bool) -> String {
 /// A drawn SVG with its colours taken from the page's custom properties.
 pub(super) fn themed(svg: &str) -> String {
     Ink::all().fold(svg.to_owned(), |svg, ink| {
-        svg.replace(&format!("\"#{:06X}\"", ink.pair().0), &format!("\"var({})\"", ink.property()))
+        svg.replace(&format!("\"#{:06X}\"", ink.pair().0), &format!("\"{}\"", ink.css_value()))
     })
 }
 
@@ -148,10 +154,10 @@ mod tests {
     }
 
     #[test]
-    fn lines_keep_three_to_one_on_paper_and_carry_a_white_number() {
+    fn lines_stand_out_from_the_paper_and_carry_a_number_in_its_colour() {
         for line in LINES {
-            assert!(contrast(line.0, PAPER.0) >= 3.5, "{line:x?}");
-            assert!(contrast(line.1, PAPER.1) >= 3.5, "{line:x?} in the dark");
+            assert!(contrast(line.0, PAPER.0) >= 4.5, "{line:x?}");
+            assert!(contrast(line.1, PAPER.1) >= 4.5, "{line:x?} in the dark");
         }
     }
 

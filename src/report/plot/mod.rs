@@ -132,6 +132,11 @@ pub fn page_colors(dark: bool) -> String {
     ink::css(dark)
 }
 
+/// The colour of a step's number in a page, as CSS.
+pub fn step_color(position: usize) -> String {
+    Ink::Line(position).css_value()
+}
+
 fn plot(name: String, subject: Subject, figure: &impl Figure) -> Result<Plot, PlotError> {
     let svg = draw(&name, figure, WIDE_PX)?;
     let png = raster::png(&name, &svg, SCALE as f32)?;
@@ -170,7 +175,7 @@ fn draw(name: &str, figure: &impl Figure, width_px: u32) -> Result<String, PlotE
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width_px}\" height=\"{height_px}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FONTS}\">\
-         <title>{}</title><rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>",
+         <title>{}</title><style>rect{{shape-rendering:crispEdges}}</style><rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>",
         escaped(&figure.alt())
     );
     Ok(head + &marks)

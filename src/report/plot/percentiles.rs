@@ -3,6 +3,7 @@
 use plotters::prelude::DrawingBackend;
 
 use crate::report::facts;
+use crate::report::shown::{self, Of};
 use crate::results::{LatencySummary, Run, StepResult, histogram};
 
 use super::Figure;
@@ -26,6 +27,8 @@ struct Line {
     /// Position of the step in the run.
     step: usize,
     label: String,
+    /// `p50 0.31 ms, p99 1.9 ms`, as the tables show them.
+    brief: String,
     response: Vec<(f64, u64)>,
     service: Vec<(f64, u64)>,
 }
@@ -42,6 +45,7 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Percentiles)> {
             let line = Line {
                 step: position,
                 label: facts::step(step),
+                brief: brief(step),
                 response: curve("response"),
                 service: curve("service"),
             };
@@ -64,6 +68,12 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Percentiles)> {
             (name, figure)
         })
         .collect()
+}
+
+fn brief(step: &StepResult) -> String {
+    let what = shown::judged(step);
+    let latency = |of| shown::latency(step, what, of);
+    format!("{what} p50 {}, p99 {}, max {}", latency(Of::P50), latency(Of::P99), latency(Of::Max))
 }
 
 /// Points (nines, microseconds) of what was timed: from the histogram, or from the summary without one.
@@ -93,10 +103,18 @@ fn from_summary(summary: &LatencySummary) -> Vec<(f64, u64)> {
     points.filter(|(at, _)| *at < end).chain([(end, summary.max)]).collect()
 }
 
+impl Percentiles {
+    /// Closed loops have none.
+    fn has_response(&self) -> bool {
+        self.lines.iter().any(|line| !line.response.is_empty())
+    }
+}
+
 impl Figure for Percentiles {
     fn title(&self) -> String {
         let part = self.part.map_or(String::new(), |(part, parts)| format!(" ({part} of {parts})"));
-        format!("Latency by percentile: response against service{part}")
+        let what = if self.has_response() { "response against service" } else { "service" };
+        format!("Latency by percentile: {what}{part}")
     }
 
     fn caption(&self) -> &str {
@@ -104,21 +122,17 @@ impl Figure for Percentiles {
     }
 
     fn alt(&self) -> String {
-        let ends = self.lines.iter().map(|line| {
-            let at = |nines: f64| {
-                line.response.iter().rfind(|(at, _)| *at <= nines + 1e-9).map_or(0, |(_, us)| *us)
-            };
-            format!("{}: p50 {}, p99 {}", line.label, facts::latency(at(0.302)), facts::latency(at(2.0)))
-        });
-        format!("Response time by percentile. {}", ends.collect::<Vec<_>>().join("; "))
+        let lines = self.lines.iter().map(|line| format!("{}: {}", line.label, line.brief));
+        format!("Latency by percentile. {}", lines.collect::<Vec<_>>().join("; "))
     }
 
     fn draw<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>) -> Result<(), DrawError<DB>> {
         let grey = Ink::Muted;
-        let mut legend = vec![
-            (Key::Line(Stroke::solid(grey, 2.0)), "response: intended start to reply".to_owned()),
-            (Key::Line(Stroke::dashed(grey, 1.5)), "service: sent to reply".to_owned()),
-        ];
+        let response = (Key::Line(Stroke::solid(grey, 2.0)), "response: intended start to reply".to_owned());
+        let mut legend = vec![(Key::Line(Stroke::dashed(grey, 1.5)), "service: sent to reply".to_owned())];
+        if self.has_response() {
+            legend.insert(0, response);
+        }
         legend.extend(self.lines.iter().map(|line| (Key::Number(line.step), line.label.clone())));
         sheet.legend(&legend)?;
         let values = self.lines.iter().flat_map(|line| line.response.iter().chain(&line.service));
@@ -127,7 +141,7 @@ impl Figure for Percentiles {
             title: "latency, logarithmic",
             x: &x,
             y: &y,
-            x_title: Some("percentile of operations, one nine further at each label"),
+            x_title: Some("percentile of operations, on a scale of nines"),
             left: MARGIN,
             // Room for the step numbers at the lines' ends.
             width: sheet.inner() - 22.0,
@@ -142,9 +156,9 @@ impl Figure for Percentiles {
             let on_axes = |curve: &[(f64, u64)]| -> Vec<(f64, f64)> {
                 curve.iter().map(|(at, us)| (*at, *us as f64)).collect()
             };
-            sheet.line(&mut chart, on_axes(&line.service), Stroke::dashed(ink, 1.5))?;
-            let response = on_axes(&line.response);
-            let end = response.last().copied();
+            let (service, response) = (on_axes(&line.service), on_axes(&line.response));
+            let end = response.last().or(service.last()).copied();
+            sheet.line(&mut chart, service, Stroke::dashed(ink, 1.5))?;
             sheet.line(&mut chart, response, Stroke::solid(ink, 2.0))?;
             ends.extend(end.map(|end| (sheet.place(&chart, end), line.step)));
         }

@@ -3,6 +3,7 @@
 use plotters::prelude::DrawingBackend;
 
 use crate::report::facts;
+use crate::report::shown::{self, Of};
 use crate::results::{Run, StepResult};
 
 use super::Figure;
@@ -24,11 +25,13 @@ struct Sweep {
     points: Vec<Point>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Point {
     rate: f64,
     reached: f64,
     response_p99_us: u64,
+    /// As the tables show it.
+    p99: String,
     service_p99_us: u64,
     overloaded: bool,
 }
@@ -63,6 +66,7 @@ fn point(step: &StepResult) -> Option<Point> {
         rate: step.rate_per_s?,
         reached: step.throughput_per_s,
         response_p99_us: step.latency_us.get("response")?.p99,
+        p99: shown::latency(step, "response", Of::P99),
         service_p99_us: step.latency_us.get("service").map_or(0, |service| service.p99),
         overloaded: step.overload.is_some(),
     })
@@ -185,7 +189,7 @@ impl Figure for Saturation {
                     "{} intended, {} reached, p99 {}{overloaded}",
                     facts::per_second(point.rate),
                     facts::per_second(point.reached),
-                    facts::latency(point.response_p99_us)
+                    point.p99
                 )
             });
             format!("{}: {}", sweep.name, points.collect::<Vec<_>>().join("; "))

@@ -201,16 +201,17 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
 
     /// How high a panel is with its title and its labels.
     pub(super) fn panel_height(panel: &Panel<'_>) -> f64 {
-        let below = if panel.x_title.is_some() { 44.0 } else { 26.0 };
-        Size::Panel.line_px() + 8.0 + panel.height + below
+        let below = if panel.x_title.is_some() { 54.0 } else { 34.0 };
+        title_px(panel) + 8.0 + panel.height + below
     }
 
     /// Draws a panel's title, ground, grid and labels at the sheet's `y`, which stays where it is.
     pub(super) fn panel(&self, panel: &Panel<'_>) -> Result<Chart<DB>, DrawError<DB>> {
-        let title = font::fit(panel.title, Size::Panel, panel.width);
-        let title_middle = self.y + Size::Panel.line_px() / 2.0;
-        self.text((panel.left, title_middle), HPos::Left, Size::Panel, Ink::Text, &title)?;
-        let top = self.y + Size::Panel.line_px() + 8.0;
+        for (n, line) in font::wrap(panel.title, Size::Panel, panel.width).iter().enumerate() {
+            let middle = self.y + (n as f64 + 0.5) * Size::Panel.line_px();
+            self.text((panel.left, middle), HPos::Left, Size::Panel, Ink::Text, line)?;
+        }
+        let top = self.y + title_px(panel) + 8.0;
         // Half a label of room, or the topmost one would be cut off.
         let (room, below) = (8.0, 24.0);
         let corner = (self.px(panel.left), self.px(top - room));
@@ -221,7 +222,7 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
             .margin_right(self.px(12.0))
             .x_label_area_size(self.px(below))
             .y_label_area_size(self.px(panel.labels))
-            .build_cartesian_2d(panel.x.clone(), panel.y.clone())?;
+            .build_cartesian_2d(thinned(panel.x, panel.width - panel.labels), panel.y.clone())?;
         for (from, to) in panel.cut {
             let corners = [(*from, panel.y.from), (*to, panel.y.to)];
             chart.draw_series([Rectangle::new(corners, Ink::Cut.color().filled())])?;
@@ -294,4 +295,25 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
         let (x, y) = chart.backend_coord(&point);
         (f64::from(x) / self.scale, f64::from(y) / self.scale)
     }
+}
+
+/// Height of a panel's title, which may take several lines.
+fn title_px(panel: &Panel<'_>) -> f64 {
+    font::wrap(panel.title, Size::Panel, panel.width).len() as f64 * Size::Panel.line_px()
+}
+
+/// The axis without those labels that would run into the one before.
+fn thinned(axis: &Axis, length_px: f64) -> Axis {
+    const GAP_PX: f64 = 6.0;
+    let mut free_from = f64::NEG_INFINITY;
+    let mut thinned = axis.clone();
+    thinned.ticks.retain(|(value, label)| {
+        let (middle, half) = (axis.share(*value) * length_px, font::width_px(label, Size::Small) / 2.0);
+        let fits = middle - half >= free_from;
+        if fits {
+            free_from = middle + half + GAP_PX;
+        }
+        fits
+    });
+    thinned
 }

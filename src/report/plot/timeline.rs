@@ -3,7 +3,7 @@
 use plotters::prelude::DrawingBackend;
 
 use crate::report::facts;
-use crate::results::{Interval, Run};
+use crate::results::{Interval, LatencySummary, Run};
 use crate::units::{Rows, grouped};
 
 use super::Figure;
@@ -15,6 +15,8 @@ pub(super) struct Timeline {
     number: usize,
     name: String,
     intervals: Vec<Interval>,
+    /// A closed loop has no intended instants, hence no response times: its service times are shown.
+    closed_loop: bool,
     cut_operations: u64,
     caption: String,
 }
@@ -26,6 +28,7 @@ pub(super) fn figure(run: &Run, position: usize) -> Option<Timeline> {
         number: position + 1,
         name: facts::step(step),
         intervals: step.intervals.clone(),
+        closed_loop: step.intervals.iter().all(|interval| interval.response_us.count == 0),
         cut_operations: step.warm_up.operations,
         caption: facts::caption(run, Some(step)),
     })
@@ -55,6 +58,10 @@ pub(super) fn cut_s(intervals: &[Interval]) -> Vec<(f64, f64)> {
 }
 
 impl Timeline {
+    fn timed<'i>(&self, interval: &'i Interval) -> &'i LatencySummary {
+        if self.closed_loop { &interval.service_us } else { &interval.response_us }
+    }
+
     fn largest_backlog_age_s(&self) -> f64 {
         self.intervals.iter().map(|interval| interval.backlog_age_s).fold(0.0, f64::max)
     }
@@ -69,10 +76,14 @@ impl Timeline {
     }
 
     fn latency<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>, x: &Axis) -> Result<(), DrawError<DB>> {
-        let sampled = || self.intervals.iter().filter(|interval| interval.response_us.count > 0);
-        let y = Axis::latency(sampled().flat_map(|i| [i.response_us.p50, i.response_us.max]));
+        let sampled = self.intervals.iter().map(|interval| self.timed(interval)).filter(|us| us.count > 0);
+        let y = Axis::latency(sampled.flat_map(|us| [us.p50, us.max]));
         let panel = Panel {
-            title: "response time by second of intended start, logarithmic",
+            title: if self.closed_loop {
+                "service time by second of reply, logarithmic"
+            } else {
+                "response time by second of intended start, logarithmic"
+            },
             x,
             y: &y,
             x_title: None,
@@ -84,7 +95,11 @@ impl Timeline {
         };
         let mut chart = sheet.panel(&panel)?;
         for (stroke, of) in LATENCIES {
-            for points in self.runs(|i| (i.response_us.count > 0).then(|| of(i) as f64)) {
+            let value = |interval: &Interval| {
+                let us = self.timed(interval);
+                (us.count > 0).then(|| of(us) as f64)
+            };
+            for points in self.runs(value) {
                 sheet.line(&mut chart, points, stroke)?;
             }
         }
@@ -101,14 +116,14 @@ impl Timeline {
         let (intended, completed) = (rates(|i| i.intended), rates(|i| i.completed));
         let largest = intended.iter().chain(&completed).flatten().map(|(_, rate)| *rate).fold(0.0, f64::max);
         let y = Axis::from_zero(largest, 3, |rate| grouped(rate.round() as u64));
-        let panel = self.small_panel(sheet, "operations per second: intended and completed", x, &y);
+        let panel = self.small_panel(sheet, self.rate_title(), x, &y);
         let cut = cut_s(&self.intervals);
         let panel = Panel { cut: &cut, ..panel };
         let mut chart = sheet.panel(&panel)?;
         for points in completed {
             sheet.line(&mut chart, points, COMPLETED)?;
         }
-        for points in intended {
+        for points in intended.into_iter().filter(|_| !self.closed_loop) {
             sheet.line(&mut chart, points, INTENDED)?;
         }
         sheet.y += Sheet::<DB>::panel_height(&panel);
@@ -126,6 +141,14 @@ impl Timeline {
         sheet.line(&mut chart, points, Stroke::solid(Ink::Line(3), 2.0))?;
         sheet.y += Sheet::<DB>::panel_height(&panel);
         Ok(())
+    }
+
+    fn rate_title(&self) -> &'static str {
+        if self.closed_loop {
+            "operations per second: completed"
+        } else {
+            "operations per second: intended and completed"
+        }
     }
 
     fn small_panel<'p, DB: DrawingBackend>(
@@ -152,13 +175,13 @@ impl Timeline {
 const COMPLETED: Stroke = Stroke { ink: Ink::Line(2), width: 2.0, dashed: false };
 const INTENDED: Stroke = Stroke { ink: Ink::Text, width: 1.0, dashed: true };
 
-type Latency = (Stroke, fn(&Interval) -> u64);
+type Latency = (Stroke, fn(&LatencySummary) -> u64);
 
 /// Drawn in this order, so that the median lies on top.
 const LATENCIES: [Latency; 3] = [
-    (Stroke { ink: Ink::Line(5), width: 1.0, dashed: false }, |i| i.response_us.max),
-    (Stroke { ink: Ink::Line(1), width: 2.0, dashed: false }, |i| i.response_us.p99),
-    (Stroke { ink: Ink::Line(0), width: 2.0, dashed: false }, |i| i.response_us.p50),
+    (Stroke { ink: Ink::Line(5), width: 1.0, dashed: false }, |us| us.max),
+    (Stroke { ink: Ink::Line(1), width: 2.0, dashed: false }, |us| us.p99),
+    (Stroke { ink: Ink::Line(0), width: 2.0, dashed: false }, |us| us.p50),
 ];
 
 /// Splits points where a value is missing.
@@ -185,33 +208,34 @@ impl Figure for Timeline {
     }
 
     fn alt(&self) -> String {
-        let measured = self.intervals.iter().filter(|i| i.phase == "measure" && i.response_us.count > 0);
-        let worst = measured.max_by_key(|interval| interval.response_us.max);
-        let worst = worst.map_or(String::new(), |interval| {
-            format!(
-                "; the longest response, {}, was due in second {}",
-                facts::latency(interval.response_us.max),
-                interval.start_s.round()
-            )
-        });
+        let measured = self.intervals.iter().filter(|i| i.phase == "measure" && self.timed(i).count > 0);
+        let what = if self.closed_loop { "service" } else { "response" };
+        let worst =
+            measured.max_by_key(|interval| self.timed(interval).max).map_or(String::new(), |interval| {
+                let longest = facts::latency(self.timed(interval).max);
+                format!("; the longest {what}, {longest}, stands in second {}", interval.start_s.round())
+            });
         let backlog = match self.largest_backlog_age_s() {
             age if age > 0.0 => format!("; the oldest unsent operation waited {}", facts::seconds(age)),
             _ => String::new(),
         };
-        format!("{} over time: response p50, p99 and maximum of each second{worst}{backlog}", self.name)
+        format!("{} over time: {what} p50, p99 and maximum of each second{worst}{backlog}", self.name)
     }
 
     fn draw<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>) -> Result<(), DrawError<DB>> {
         let cut = format!("cut off: warm-up ({} operations) and drain", Rows(self.cut_operations));
         let [max, p99, p50] = LATENCIES.map(|(stroke, _)| Key::Line(stroke));
-        sheet.legend(&[
+        let mut legend = vec![
             (p50, "p50".to_owned()),
             (p99, "p99".to_owned()),
             (max, "max".to_owned()),
             (Key::Line(COMPLETED), "completed".to_owned()),
-            (Key::Line(INTENDED), "intended".to_owned()),
-            (Key::Box(Ink::Cut), cut),
-        ])?;
+        ];
+        if !self.closed_loop {
+            legend.push((Key::Line(INTENDED), "intended".to_owned()));
+        }
+        legend.push((Key::Box(Ink::Cut), cut));
+        sheet.legend(&legend)?;
         let (from, to) = span_s(&self.intervals);
         let x = Axis::seconds(from, to, if sheet.narrow() { 5 } else { 9 });
         self.latency(sheet, &x)?;

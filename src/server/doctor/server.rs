@@ -39,6 +39,7 @@ pub(super) fn advise(server: &ServerDescription, facts: &Facts) -> Vec<Advice> {
         connection(&settings),
         buffer_pool(&settings, facts),
         warm_start(&settings),
+        redo_enabled(&settings),
         redo_log(&settings),
         flush_method(&settings),
         commit(&settings),
@@ -119,6 +120,14 @@ fn warm_start(settings: &Settings<'_>) -> Option<Advice> {
     } else {
         ok("warm start", "a restarted server is cold".to_owned())
     })
+}
+
+/// Said only when it is off: no server is so by accident.
+fn redo_enabled(settings: &Settings<'_>) -> Option<Advice> {
+    let off = settings.is("innodb_redo_log_enabled", "OFF")?;
+    let advice = "nothing is durable, and after a crash the instance must be re-initialised: ALTER INSTANCE ENABLE \
+                  INNODB REDO_LOG";
+    off.then(|| bad("redo log", "switched off".to_owned(), advice))
 }
 
 fn redo_log(settings: &Settings<'_>) -> Option<Advice> {

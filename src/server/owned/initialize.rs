@@ -16,6 +16,7 @@ use crate::units::Bytes;
 use super::child::{self, Ended};
 use super::error_log::LastWords;
 use super::files::{Files, remove_if_there, write_private};
+use super::start::FREE_WHEN_FULL;
 use crate::server::disk;
 use crate::server::locate::Mysqld;
 use crate::server::settings;
@@ -72,6 +73,16 @@ pub enum InitializeError {
         /// Why.
         source: io::Error,
     },
+    /// Root's password is lost.
+    #[error(
+        "log in to the server in {root}: its file `password`: {source} — remove {root} to make a new server"
+    )]
+    Password {
+        /// The server's folder.
+        root: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The server program failed.
     #[error(
         "make a data directory in {path} with mysqld {version}: it {ended}: {words} — {log} has the rest"
@@ -100,7 +111,8 @@ pub(super) async fn ensure(
     if let Ok(made_by) = fs::read_to_string(files.initialized()) {
         check_release(files, mysqld, made_by.trim())?;
         remove_if_there(&files.initializing()).map_err(write(files.initializing()))?;
-        return password(files).map_err(write(files.password()));
+        let lost = |source| InitializeError::Password { root: files.root().to_owned(), source };
+        return password(files).map_err(lost);
     }
     if files.initializing().exists() {
         discard_half_made(files).map_err(write(files.data()))?;
@@ -178,8 +190,7 @@ async fn make(files: &Files, mysqld: &Mysqld, spec: &OwnedSpec) -> Result<(), In
         return Ok(());
     }
     let free = disk::free_space(files.root()).unwrap_or_default();
-    // A server that ran out of space leaves less than a page cluster's worth of it.
-    if free < Bytes::mib(64) && !matches!(ended, Ended::NeverStarted(_)) {
+    if free < FREE_WHEN_FULL && !matches!(ended, Ended::NeverStarted(_)) {
         return Err(InitializeError::NoSpace {
             path: files.root().to_owned(),
             needed: FREE_SPACE_NEEDED,

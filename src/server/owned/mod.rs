@@ -86,10 +86,16 @@ pub enum OwnedError {
         /// The option that it lacks.
         option: String,
     },
-    /// A server of ours runs, but its socket or password is not known any more.
-    #[error("use the running mysqld (process {pid}) in {root}: {reason} — stop that process, then try again")]
+    /// An option that decides where the server is found.
+    #[error("start mysqld with --{name}: idembench sets that option itself — leave it out")]
+    ReservedOption {
+        /// The option.
+        name: String,
+    },
+    /// A server of ours ran, but cannot be used.
+    #[error("use the mysqld (process {pid}) in {root}: {reason} — see that it has ended, then try again")]
     Unusable {
-        /// Its process.
+        /// Its process, or 0 when it has none any more.
         pid: u32,
         /// The server's folder.
         root: PathBuf,
@@ -143,10 +149,21 @@ fn create_files(spec: &OwnedSpec, home: &Home) -> Result<Files, OwnedError> {
 
 /// Starts, adopts or joins the server.
 pub(super) async fn open(spec: &OwnedSpec, home: &Home) -> Result<Opened, OwnedError> {
+    if let Some(name) = settings::reserved(spec) {
+        return Err(OwnedError::ReservedOption { name: name.to_owned() });
+    }
+    if Files::existing(&root(spec, home)).is_none() {
+        // Where nothing can be started nothing is left behind.
+        locate_mysqld(home)?;
+    }
     let files = create_files(spec, home)?;
     let mut claim = Claim::take(&files).await?;
     let Some(running) = find_whole(&files, &claim).await? else {
-        return start(spec, home, files, claim).await;
+        if claim.is_alone() {
+            return start(spec, home, files, claim).await;
+        }
+        let reason = "it has died, and a command that used it has not ended yet".to_owned();
+        return Err(OwnedError::Unusable { pid: 0, root: files.root().to_owned(), reason });
     };
     if !files.detached().exists() && claim.is_alone() {
         return adopt(spec, home, files, claim, running).await;
@@ -197,6 +214,8 @@ async fn adopt(
     running: Running,
 ) -> Result<Opened, OwnedError> {
     let mut process = OwnedProcess::adopted(running.pid, files.clone());
+    // It may have been stopped by the signal that its command was killed after.
+    processes::signal(running.pid, Signal::CONT);
     let address = match address_of(&files, &running) {
         Ok(address) => address,
         Err(error) => {
@@ -208,7 +227,11 @@ async fn adopt(
             };
         }
     };
-    start::wait_until_it_answers(&mut process, &address).await?;
+    match start::wait_until_it_answers(&mut process, &address).await {
+        // It was shutting down.
+        Err(StartError::Ended { .. }) => return start(spec, home, files, claim).await,
+        other => other?,
+    }
     let wanted = locate_mysqld(home).ok();
     if suits(&running, spec, &address, wanted.as_ref()).await {
         process.keep(claim);
@@ -337,6 +360,19 @@ async fn status_of(files: &Files, running: &Running) -> ServerStatus {
         version: version.map_or("n/a".to_owned(), |version| version.to_string()),
         pid: running.pid,
     }
+}
+
+/// Why the server on this data directory is gone; `None` while it runs.
+pub(super) fn cause_of_death(keeper: &mut Keeper, data_directory: &Path) -> Option<StopError> {
+    if let Keeper::Stops(process) = keeper {
+        return process.cause_of_death();
+    }
+    if processes::find(data_directory).is_some() {
+        return None;
+    }
+    let root = data_directory.parent()?.to_owned();
+    let log = root.join("error.log");
+    Some(StopError::Died { root, ended: "ended".to_owned(), words: LastWords::read(&log), log })
 }
 
 /// The last words of the server whose data directory this is, for an error about a lost connection.

@@ -139,7 +139,8 @@ async fn start_once(
         log: files.error_log(),
     })?;
     let mut process = OwnedProcess::started(child, files.clone());
-    wait_until_it_answers(&mut process, &address).await.map_err(explained)?;
+    let free = || disk::free_space(files.root()).ok();
+    wait_until_it_answers(&mut process, &address).await.map_err(|error| explained(error, free()))?;
     Ok((process, address))
 }
 
@@ -232,16 +233,38 @@ fn may_pass(error: &sqlx::Error) -> bool {
     }
 }
 
+/// So little is free when the server has run out of space: it writes pages in clusters of 1 MiB, and its
+/// own temporary tablespaces take 12 MiB.
+pub(super) const FREE_WHEN_FULL: Bytes = Bytes::mib(32);
+
 /// Says what is behind a server's end where that is known.
-fn explained(error: StartError) -> StartError {
+fn explained(error: StartError, free: Option<Bytes>) -> StartError {
     let StartError::Ended { root, words, .. } = &error else { return error };
-    if words.has(REDO_WAS_OFF) {
-        return StartError::RedoWasOff { root: root.clone() };
-    }
-    match disk::free_space(root) {
-        Ok(free) if free < Bytes::mib(64) => {
-            StartError::NoSpace { root: root.clone(), free, words: words.clone() }
-        }
+    let root = root.clone();
+    match free {
+        _ if words.has(REDO_WAS_OFF) => StartError::RedoWasOff { root },
+        Some(free) if free < FREE_WHEN_FULL => StartError::NoSpace { root, free, words: words.clone() },
         _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(code: &str, free: Bytes, expect: &str) {
+        let words = LastWords { lines: vec!["its own words".into()], codes: vec![code.into()] };
+        let root = PathBuf::from("/there");
+        let ended = Ended::GivenUp(1);
+        let log = PathBuf::from("/there/error.log");
+        let shown = explained(StartError::Ended { root, ended, words, log }, Some(free)).to_string();
+        assert!(shown.contains(expect), "{shown}");
+    }
+
+    #[test]
+    fn a_server_that_ends_is_explained_by_its_code_and_by_the_disk() {
+        check(REDO_WAS_OFF, Bytes::gib(1), "must be re-initialised");
+        check("MY-012639", Bytes::mib(3), "3 MiB are free there (df), it said: its own words");
+        check("MY-012639", Bytes::gib(1), "it did not end within 1 s: its own words");
     }
 }

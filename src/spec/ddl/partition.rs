@@ -75,7 +75,14 @@ fn method(
         (false, Some("TO_DAYS"), ColumnKind::Date | ColumnKind::DateTime { .. }) => {
             Ok(PartitionMethod::ToDays)
         }
-        (false, Some("UNIX_TIMESTAMP"), ColumnKind::Timestamp { .. }) => Ok(PartitionMethod::UnixTimestamp),
+        (false, Some("UNIX_TIMESTAMP"), ColumnKind::Timestamp { fraction: 0 }) => {
+            Ok(PartitionMethod::UnixTimestamp)
+        }
+        (false, Some("UNIX_TIMESTAMP"), ColumnKind::Timestamp { .. }) => Err((
+            "UNIX_TIMESTAMP over a TIMESTAMP with fractions (MySQL: 1491, its value is no integer)"
+                .to_owned(),
+            "use TIMESTAMP without fractions, or better a DATE column that carries the day",
+        )),
         (true, None, ColumnKind::Timestamp { .. }) => Err((
             "RANGE COLUMNS over a TIMESTAMP (MySQL: 1659)".to_owned(),
             "use RANGE (UNIX_TIMESTAMP(c)), or better a DATE column that carries the day",

@@ -95,6 +95,10 @@ fn faults_are_told_with_their_reason() {
             "1486",
         ),
         (
+            "CREATE TABLE t (d TIMESTAMP(3)) PARTITION BY RANGE (UNIX_TIMESTAMP(d)) (PARTITION p VALUES LESS THAN (1))",
+            "1491",
+        ),
+        (
             &format!("CREATE TABLE t (d DATE) {day}, PARTITION p2 VALUES LESS THAN ('2022-01-01 10:00:00'))"),
             "days end at midnight",
         ),

@@ -1,4 +1,16 @@
 //! A suite: a named list of steps (workload × parameters), from TOML.
+//!
+//! - `read` a built-in suite or a file; `wire` the file's own shape
+//! - `overrides` what the command line says instead
+
+mod overrides;
+mod read;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use overrides::{Overrides, RateOverride};
+pub use read::{BuiltIn, SuiteError, built_in};
 
 use crate::units::{PerSecond, Rows, Span};
 
@@ -56,6 +68,17 @@ impl Load {
     pub fn connections(self) -> u32 {
         match self {
             Load::Open { connections, .. } | Load::Closed { connections } => connections,
+        }
+    }
+}
+
+impl std::fmt::Display for Load {
+    /// `2,000/s` or `closed loop, 16 connections`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Load::Open { rate, .. } => rate.fmt(f),
+            Load::Closed { connections: 1 } => f.write_str("closed loop, 1 connection"),
+            Load::Closed { connections } => write!(f, "closed loop, {connections} connections"),
         }
     }
 }

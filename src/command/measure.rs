@@ -1,0 +1,237 @@
+//! A suite on a server, from loading to the drawn report: what `run` and `quickstart` share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use super::screen::{Bar, Screen};
+use super::{doctor, load};
+use crate::drive::{Options, Progress, Stop, Target};
+use crate::load::{LoadRequest, Loaded, Method, Verify};
+use crate::report::{self, text};
+use crate::results::{self, DatasetDescription, Interval, Run, RunStatus, StepResult, Tool, store};
+use crate::server::{Server, machine, stop_signal};
+use crate::spec::dataset::{Dataset, Fill};
+use crate::spec::suite::{Step, Suite};
+use crate::table::{inspect, row_counts};
+use crate::units::{Micros, grouped, three_digits};
+use crate::workload;
+
+/// The driver and the flags that decide how its answers are read.
+const DRIVER: &str = "sqlx 0.9, prepared statements, CLIENT_FOUND_ROWS";
+
+/// What is measured, on which rows, and where the result goes.
+pub struct Plan {
+    /// The steps.
+    pub suite: Suite,
+    /// The rows.
+    pub dataset: Dataset,
+    /// The folder of runs.
+    pub out: PathBuf,
+}
+
+/// A saved run.
+pub struct Measured {
+    /// The run.
+    pub run: Run,
+    /// Its directory.
+    pub directory: PathBuf,
+}
+
+/// Loads what is missing, drives every step, saves after each, draws the report.
+pub async fn run(server: &Server, plan: &Plan, screen: &Screen) -> anyhow::Result<Measured> {
+    let loaded = load::fill(server, &load_request(plan), screen).await?;
+    let mut run = begin(server, plan, &loaded).await?;
+    let directory = store::create_directory(&plan.out, &mut run)?;
+    store::save(&directory, &run)?;
+    let stop = Stop::default();
+    let watch_signals = tokio::spawn(stop_on_signal(stop.clone()));
+    let driven = drive_steps(server, plan, &mut run, &directory, &stop, screen).await;
+    watch_signals.abort();
+    end(&mut run, &driven, &stop);
+    store::save(&directory, &run)?;
+    driven?;
+    report::write(&run, &directory)?;
+    say_where(&directory, screen);
+    Ok(Measured { run, directory })
+}
+
+fn load_request(plan: &Plan) -> LoadRequest {
+    LoadRequest {
+        dataset: plan.dataset.clone(),
+        method: Method::Auto,
+        verify: Verify::Quick,
+        streams: None,
+        replace: None,
+    }
+}
+
+async fn stop_on_signal(stop: Stop) {
+    stop_signal().await;
+    stop.request();
+}
+
+/// A run without steps: everything that is needed to judge the numbers that will come.
+async fn begin(server: &Server, plan: &Plan, loaded: &Loaded) -> anyhow::Result<Run> {
+    let folder = server.data_directory();
+    let disk = folder.map(|folder| doctor::disk_speed(folder.to_owned())).transpose()?;
+    let mut connection = server.connect().await?;
+    let row_counts = row_counts::try_row_counts(&mut connection).await?;
+    let create_table = inspect::show_create(&mut connection, &plan.dataset.table.name).await?;
+    let now = now();
+    Ok(Run {
+        schema_version: results::version::CURRENT,
+        run_id: String::new(),
+        suite: plan.suite.name.clone(),
+        started_at: now.clone(),
+        finished_at: now,
+        status: RunStatus::Running,
+        failure: None,
+        tool: Tool {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            git_revision: git_revision(),
+            driver: DRIVER.to_owned(),
+            row_counts: row_counts.to_string(),
+        },
+        server: server.describe().await?,
+        machine: machine::describe(folder, disk.as_ref()),
+        dataset: describe(&plan.dataset, loaded, create_table),
+        warnings: Vec::new(),
+        steps: Vec::new(),
+    })
+}
+
+fn describe(dataset: &Dataset, loaded: &Loaded, create_table: String) -> DatasetDescription {
+    DatasetDescription {
+        name: dataset.name.clone(),
+        rows: loaded.rows,
+        days: dataset.days,
+        fingerprint: loaded.fingerprint.clone(),
+        seed: dataset.seed,
+        fill: match dataset.fill {
+            Fill::Fresh => "fresh".to_owned(),
+            Fill::Aged => "aged".to_owned(),
+        },
+        bytes: loaded.bytes,
+        create_table,
+    }
+}
+
+/// Drives the steps in order. A failed step does not keep the later ones from running, unless the server is
+/// gone; what was measured is saved after each.
+async fn drive_steps(
+    server: &Server,
+    plan: &Plan,
+    run: &mut Run,
+    directory: &Path,
+    stop: &Stop,
+    screen: &Screen,
+) -> anyhow::Result<()> {
+    let name_width = text::name_width(plan.suite.steps.iter().map(|step| step.name.as_str()));
+    let target = Target { options: server.connect_options(), server_pid: server.pid() };
+    for (position, step) in plan.suite.steps.iter().enumerate() {
+        if stop.is_requested() {
+            break;
+        }
+        let label = if position == 0 { "run" } else { "" };
+        let bar = Arc::new(step_bar(screen, label, step));
+        let options = Options {
+            log: Some(store::log_path(directory, position, &step.name)),
+            stop: stop.clone(),
+            progress: Arc::new({
+                let bar = Arc::clone(&bar);
+                move |progress: &Progress| show(&bar, progress)
+            }),
+            ..Options::default()
+        };
+        let result = workload::run(step, &plan.dataset, &target, &options).await;
+        drop(options);
+        let result = result.with_context(|| format!("run step `{}`", step.name))?;
+        bar.finish(&text::step_line(&result, name_width));
+        store::save_percentiles(directory, position, &result)?;
+        run.steps.push(result);
+        run.finished_at = now();
+        store::save(directory, run)?;
+        if run.steps[position].failure.is_some() && server.connect().await.is_err() {
+            anyhow::bail!(
+                "run step `{}`: the server is gone — see its error log and {}",
+                step.name,
+                directory.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn step_bar(screen: &Screen, label: &'static str, step: &Step) -> Bar {
+    screen.bar(label, &text::planned_step(step), step.duration.0.as_secs().max(1))
+}
+
+/// What the last second was like: `1,998/s  p99 2.4 ms`, and the backlog if there is one.
+fn interval_line(interval: &Interval) -> String {
+    let per_second = interval.completed as f64 / interval.length_s.max(0.001);
+    let phase = if interval.phase == "measure" { "" } else { interval.phase.as_str() };
+    let backlog = match interval.backlog {
+        0 => String::new(),
+        due => format!("  {} due, oldest {} s", grouped(due), three_digits(interval.backlog_age_s)),
+    };
+    let p99 = Micros(interval.service_us.p99);
+    format!("{}/s  p99 {p99}{backlog}  {phase}", grouped(per_second.round() as u64))
+}
+
+fn show(bar: &Bar, progress: &Progress) {
+    let at = progress.interval.start_s + progress.interval.length_s;
+    bar.set(at.max(0.0) as u64, interval_line(&progress.interval));
+}
+
+fn end(run: &mut Run, driven: &anyhow::Result<()>, stop: &Stop) {
+    run.finished_at = now();
+    let broken = run.steps.iter().find(|step| is_broken(step));
+    run.failure = match (driven, broken) {
+        (Err(error), _) => Some(super::one_line(error)),
+        (Ok(()), Some(step)) => Some(format!("step `{}`: {}", step.name, why_broken(step))),
+        (Ok(()), None) => None,
+    };
+    run.status = match (&run.failure, stop.is_requested()) {
+        (Some(_), _) => RunStatus::Failed,
+        (None, true) => RunStatus::Interrupted,
+        (None, false) => RunStatus::Done,
+    };
+}
+
+/// A step that failed, or whose rows are not what its answers said.
+fn is_broken(step: &StepResult) -> bool {
+    step.failure.is_some() || step.checks.iter().any(|check| !check.held)
+}
+
+fn why_broken(step: &StepResult) -> String {
+    let check = step.checks.iter().find(|check| !check.held);
+    match (&step.failure, check) {
+        (Some(failure), _) => failure.clone(),
+        (None, Some(check)) => format!("{} did not hold: {}", check.name, check.detail),
+        (None, None) => String::new(),
+    }
+}
+
+fn say_where(directory: &Path, screen: &Screen) {
+    let page = directory.join("report.html");
+    screen.line("report", &format!("{}   (also report.md, run.json, *.svg, *.png, *.hgrm)", page.display()));
+}
+
+fn now() -> String {
+    let format = time::format_description::well_known::Rfc3339;
+    let now = time::OffsetDateTime::now_utc().replace_nanosecond(0);
+    // A time of this century has an RFC 3339 form; should it not, the run says so instead of stopping.
+    now.ok().and_then(|now| now.format(&format).ok()).unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// The revision of the checkout that the command runs in.
+fn git_revision() -> String {
+    let asked =
+        std::process::Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
+    match asked {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        _ => "unknown".to_owned(),
+    }
+}

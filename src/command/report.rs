@@ -1,0 +1,41 @@
+//! `idembench report`: a saved run drawn again, or runs spliced into a document.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use crate::cli::ReportArgs;
+use crate::report::{self, splice};
+use crate::results::store;
+
+/// Runs the command. With `--check`: exit code 1 when the document is out of step.
+pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    if let Some(document) = &args.splice {
+        return into_document(document, args.check);
+    }
+    if let Some(directory) = &args.run {
+        report::write(&store::read(directory)?, directory)?;
+        println!("{}", directory.join("report.html").display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn into_document(document: &Path, check: bool) -> anyhow::Result<ExitCode> {
+    let name = document.display();
+    let old = std::fs::read_to_string(document).with_context(|| format!("read {name}"))?;
+    let beside = document.parent().unwrap_or(Path::new(""));
+    let read = |run: &str| store::read(&beside.join(run)).map_err(|error| error.to_string());
+    let new = splice::splice(&old, read).with_context(|| format!("splice runs into {name}"))?;
+    if new == old {
+        println!("{name}: in step with its runs");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if check {
+        println!("{name}: out of step with its runs — run the same command without --check");
+        return Ok(ExitCode::from(1));
+    }
+    std::fs::write(document, new).with_context(|| format!("write {name}"))?;
+    println!("{name}: brought up to its runs");
+    Ok(ExitCode::SUCCESS)
+}

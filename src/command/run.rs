@@ -1,0 +1,51 @@
+//! `idembench run`: a suite's steps driven against a loaded table, saved and drawn.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use super::measure::{self, Plan};
+use super::screen::{Screen, print_json};
+use super::server_choice;
+use crate::cli::RunArgs;
+use crate::results::RunStatus;
+use crate::spec::dataset::Dataset;
+use crate::spec::suite::{Overrides, Suite};
+
+/// Runs the command. Exit code 1 when a step failed or a check on its rows did not hold.
+pub async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
+    let screen = Screen::new(args.json);
+    let plan = plan(&args)?;
+    let server = server_choice::open(&args.server, &screen).await?;
+    let measured = measure::run(&server, &plan, &screen).await;
+    server.close().await?;
+    let measured = measured?;
+    match args.json {
+        true => print_json(&measured.run)?,
+        false => println!("{}", measured.directory.display()),
+    }
+    let good = measured.run.status == RunStatus::Done;
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
+    let rate = args.rate.as_deref().map(str::parse).transpose().map_err(anyhow::Error::msg);
+    let overrides = Overrides {
+        dataset: args.dataset.clone(),
+        rows: args.rows,
+        days: args.days,
+        rate: rate.context("read --rate")?,
+        connections: args.connections,
+        duration: args.duration,
+        step: args.step.clone(),
+    };
+    let suite = Suite::read(&args.suite)?.with_overrides(&overrides);
+    anyhow::ensure!(
+        !suite.steps.is_empty(),
+        "run {}: no step's name contains --step's text — see `idembench list {}`",
+        suite.name,
+        args.suite
+    );
+    let dataset = Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?;
+    Ok(Plan { suite, dataset, out: args.out.clone() })
+}

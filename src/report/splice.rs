@@ -1,0 +1,78 @@
+//! Figures in a README come from committed runs: a marked region is replaced by the run's table.
+//!
+//! ```text
+//! <!-- idembench report --splice results/2026-12-01-quickstart-4f2a -->
+//! …whatever stands here is replaced…
+//! <!-- /idembench -->
+//! ```
+//!
+//! Pure: who calls it reads the runs and writes the file, or compares (the check of a test).
+
+use crate::results::Run;
+
+use super::{facts, headline, markdown, step_table};
+
+const OPENING: &str = "<!-- idembench report --splice ";
+const CLOSING: &str = "<!-- /idembench -->";
+
+/// Why a text could not be spliced.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SpliceError {
+    /// A region does not end.
+    #[error("failed to splice line {line}: the region of {run} has no `{CLOSING}` before the next one")]
+    FindEnd {
+        /// Line of the opening marker, from 1.
+        line: usize,
+        /// The run that it names.
+        run: String,
+    },
+    /// The run of a region could not be read.
+    #[error("failed to splice line {line}: {reason}")]
+    ReadRun {
+        /// Line of the opening marker, from 1.
+        line: usize,
+        /// What the reader of runs said.
+        reason: String,
+    },
+}
+
+/// The text with every marked region filled anew; `read` finds a run by the path that a marker names,
+/// relative to the text's own place. Equal to the input if everything was in step.
+pub fn splice(text: &str, mut read: impl FnMut(&str) -> Result<Run, String>) -> Result<String, SpliceError> {
+    let mut spliced = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, from_marker)) = rest.split_once(OPENING) {
+        spliced.push_str(before);
+        let line = spliced.matches('\n').count() + 1;
+        let (path, body) = from_marker.split_once("-->").unwrap_or((from_marker, ""));
+        let path = path.trim();
+        let ends = || SpliceError::FindEnd { line, run: path.to_owned() };
+        let (old, after) = body.split_once(CLOSING).ok_or_else(ends)?;
+        if old.contains(OPENING) {
+            return Err(ends());
+        }
+        let run = read(path).map_err(|reason| SpliceError::ReadRun { line, reason })?;
+        spliced.push_str(&format!("{OPENING}{path} -->\n{}\n{CLOSING}", region(&run, path)));
+        rest = after;
+    }
+    spliced.push_str(rest);
+    Ok(spliced)
+}
+
+/// What stands between the markers: the step table, what must not be missed, and where it comes from.
+fn region(run: &Run, path: &str) -> String {
+    let mut text = markdown::table(&step_table::steps(run));
+    for notice in headline::notices(run) {
+        text.push_str(&format!("\n- {}", markdown::escaped(&notice.text)));
+    }
+    let settings = facts::settings(run).join(", ");
+    let made = format!(
+        "{}, {}, {settings}, {}, {}",
+        facts::server(run),
+        facts::dataset(run),
+        facts::machine(run),
+        run.started_at.split('T').next().unwrap_or_default()
+    );
+    text.push_str(&format!("\n\n{}. [The whole report]({path}/report.md).", markdown::escaped(&made)));
+    text
+}

@@ -1,0 +1,109 @@
+use super::*;
+
+const HEAD: &str = "description = \"d\"\ndataset = \"t_idem\"\n";
+
+fn parse(steps: &str) -> Result<Suite, SuiteError> {
+    Suite::parse("s", "s.toml", &format!("{HEAD}{steps}"))
+}
+
+fn step(lines: &str) -> String {
+    format!(
+        "[[step]]\nname = \"a\"\nworkload = \"claim\"\nstatement = \"full_key\"\nduration = \"10s\"\n{lines}"
+    )
+}
+
+/// What is wrong with a suite of these steps.
+fn check_refused(steps: &str, line: usize, what: &str) {
+    let error = parse(steps).expect_err(steps).to_string();
+    let place = format!("s.toml, line {line}: ");
+    assert!(error.starts_with(&place), "{error} does not start with {place}");
+    assert!(error.contains(what), "{error} does not say {what}");
+}
+
+#[test]
+fn built_in_suites_can_be_read() {
+    for suite in built_in() {
+        let suite = Suite::read(suite.name).expect(suite.name);
+        assert!(!suite.description.is_empty() && !suite.steps.is_empty());
+    }
+    let quickstart = Suite::read("quickstart").expect("built in");
+    let loads: Vec<String> =
+        quickstart.steps.iter().map(|step| format!("{} {}", step.name, step.load)).collect();
+    insta::assert_debug_snapshot!(loads, @r#"
+    [
+        "claim, full key 1,000/s",
+        "claim, full key 2,000/s",
+        "claim, full key 4,000/s",
+        "claim, no partition key 1,000/s",
+    ]
+    "#);
+}
+
+#[test]
+fn lists_of_rates_and_connections_are_multiplied_out() {
+    let suite = parse(&step("rate = [500, \"2k/s\", \"max\"]\nconnections = [1, 4]\n")).expect("a suite");
+    let loads: Vec<Load> = suite.steps.iter().map(|step| step.load).collect();
+    let rate = |rate| PerSecond::new(rate).expect("a rate");
+    assert_eq!(
+        loads,
+        [
+            Load::Open { rate: rate(500.0), connections: 1 },
+            Load::Open { rate: rate(500.0), connections: 4 },
+            Load::Open { rate: rate(2000.0), connections: 1 },
+            Load::Open { rate: rate(2000.0), connections: 4 },
+            Load::Closed { connections: 1 },
+            Load::Closed { connections: 4 },
+        ]
+    );
+}
+
+#[test]
+fn what_is_left_out_has_a_default() {
+    let suite = parse(&step("rate = \"1/s\"\n")).expect("a suite");
+    let Workload::Claim(claim) = &suite.steps[0].workload;
+    assert_eq!(claim.lease, Span::seconds(1));
+    assert_eq!(claim.targets, Targets::Uniform);
+    assert_eq!(suite.steps[0].load.connections(), 16);
+}
+
+#[test]
+fn bad_files_are_refused_with_their_line() {
+    check_refused(&step("rate = 1\nspeed = 3\n"), 9, "speed");
+    check_refused(&step("rate = \"fast\"\n"), 8, "max");
+    check_refused(&step("rate = 0\n"), 8, "above zero");
+    check_refused(&step("rate = []\n"), 8, "list");
+    check_refused(&step("rate = 1\nconnections = 0\n"), 9, "at least 1");
+    check_refused(&step("rate = 1\nlosing_share = 1.5\n"), 3, "losing_share = 1.5");
+    check_refused(&step("rate = 1\nbatch = 5\n"), 3, "sweep");
+    check_refused(&step("rate = 1\nexponent = 0.9\n"), 3, "zipfian");
+    check_refused(&step("rate = 1\nwarm_up = { at_least = \"9s\", at_most = \"3s\" }\n"), 3, "at_least");
+    check_refused(&format!("{}{}", step("rate = 1\n"), step("rate = 1\n")), 9, "same name");
+    check_refused("step = []\n", 1, "no [[step]]");
+    check_refused("[[step]\n", 3, "");
+}
+
+#[test]
+fn an_unknown_suite_is_answered_with_the_known_ones() {
+    let error = Suite::read("nonsense").expect_err("there is none").to_string();
+    assert!(error.contains("quickstart") && error.contains("nonsense"), "{error}");
+    assert!(Suite::read("/no/such.toml").expect_err("there is none").to_string().contains("/no/such.toml"));
+}
+
+#[test]
+fn the_command_line_goes_before_the_file() {
+    let suite = parse(&step("rate = [1, 2, \"max\"]\n")).expect("a suite");
+    let closed = suite.clone().with_overrides(&Overrides {
+        rate: Some("max".parse().expect("a rate")),
+        connections: Some(3),
+        duration: Some(Span::seconds(7)),
+        ..Overrides::default()
+    });
+    // Three steps have become one and the same.
+    assert_eq!(closed.steps.len(), 1);
+    assert_eq!(closed.steps[0].load, Load::Closed { connections: 3 });
+    assert_eq!(closed.steps[0].duration, Span::seconds(7));
+    let none = Overrides { step: Some("other".to_owned()), ..Overrides::default() };
+    assert!(suite.clone().with_overrides(&none).steps.is_empty());
+    assert_eq!(suite.clone().with_overrides(&Overrides::default()), suite);
+    assert!("fast".parse::<RateOverride>().is_err());
+}
