@@ -200,6 +200,8 @@ pub enum MethodArg {
     Auto,
     /// SQL: LOAD DATA from a stream, or multi-row INSERT
     Sql,
+    /// Files built without the server and exchanged while it stands still: our own server only
+    Swap,
 }
 
 /// How pages look after the load.

@@ -22,6 +22,7 @@ pub mod command;
 pub mod drive;
 pub mod keys;
 pub mod load;
+pub mod pages;
 pub mod recorder;
 pub mod report;
 pub mod results;

@@ -16,7 +16,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("table", &["keys", "results", "spec", "units"]),
     ("server", &["results", "spec", "units"]),
     ("recorder", &["results", "spec", "units"]),
-    ("load", &["keys", "server", "spec", "table", "units"]),
+    ("pages", &["spec", "units"]),
+    ("load", &["keys", "pages", "server", "spec", "table", "units"]),
     ("drive", &["recorder", "results", "server", "spec", "units"]),
     ("workload", &["drive", "keys", "recorder", "results", "server", "spec", "table", "units"]),
     // The reading wing.
@@ -26,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "command",
         &[
-            "cli", "drive", "keys", "load", "report", "results", "server", "spec", "table", "units",
+            "cli", "drive", "keys", "load", "pages", "report", "results", "server", "spec", "table", "units",
             "workload",
         ],
     ),
@@ -48,6 +49,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("indicatif", &["command/screen"]),
     ("console", &["command/screen"]),
     ("humantime", &["units/"]),
+    ("crc32c", &["pages/format.rs", "pages/verify/"]),
 ];
 
 /// Lines of code (tests and comments left out) that a file may have.

@@ -12,16 +12,22 @@ use crate::cli::{FillArg, LoadArgs, MethodArg, VerifyArg};
 use crate::load::{self, LoadRequest, Loaded, Method, Phase, Progress, Verify};
 use crate::server::{Server, stop_signal};
 use crate::spec::dataset::{Dataset, Fill};
+use crate::spec::server::ServerSpec;
 use crate::units::{Bytes, Rows, Span, grouped, three_digits};
 
 /// Runs the command.
 pub async fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let screen = Screen::new(args.json);
     let request = request(&args)?;
-    let server = server_choice::open(&args.server, &screen).await?;
-    let loaded = fill(&server, &request, &screen).await;
-    server.close().await?;
-    let loaded = loaded?;
+    let loaded = match args.method {
+        MethodArg::Swap => swap(&args, &request, &screen).await?,
+        MethodArg::Auto | MethodArg::Sql => {
+            let server = server_choice::open(&args.server, &screen).await?;
+            let loaded = fill(&server, &request, &screen).await;
+            server.close().await?;
+            loaded?
+        }
+    };
     if args.json {
         print_json(&loaded)?;
     }
@@ -44,7 +50,7 @@ fn request(args: &LoadArgs) -> anyhow::Result<LoadRequest> {
     Ok(LoadRequest {
         dataset,
         method: match args.method {
-            MethodArg::Auto | MethodArg::Sql => Method::Auto,
+            MethodArg::Auto | MethodArg::Sql | MethodArg::Swap => Method::Auto,
         },
         verify: match args.verify {
             VerifyArg::Quick => Verify::Quick,
@@ -68,19 +74,41 @@ pub async fn fill(server: &Server, request: &LoadRequest, screen: &Screen) -> an
     Ok(loaded)
 }
 
+/// Builds the table's files while the server stands still.
+async fn swap(args: &LoadArgs, request: &LoadRequest, screen: &Screen) -> anyhow::Result<Loaded> {
+    let ServerSpec::Owned(spec) = server_choice::spec(&args.server)? else {
+        bail!(
+            "load {} by swap: the server is not ours, so its files are not either — use --method sql, or leave --server \
+             out",
+            request.dataset.name
+        );
+    };
+    let server = server_choice::open(&args.server, screen).await?;
+    let home = server_choice::home()?;
+    let progress = Arc::new(Progress::default());
+    let stop_on_signal = tokio::spawn(stop_on_signal(progress.clone()));
+    let loading = load::swap(server, &spec, &home, request, &progress);
+    let loaded = watched(loading, &request.dataset, &progress, screen).await;
+    stop_on_signal.abort();
+    let ((server, loaded), bar) = loaded?;
+    say(&loaded, &request.dataset, bar, screen);
+    server.close().await?;
+    Ok(loaded)
+}
+
 async fn stop_on_signal(progress: Arc<Progress>) {
     stop_signal().await;
     progress.stop();
 }
 
-async fn watched<F>(
+async fn watched<F, T>(
     loading: F,
     dataset: &Dataset,
     progress: &Progress,
     screen: &Screen,
-) -> anyhow::Result<(Loaded, Bar)>
+) -> anyhow::Result<(T, Bar)>
 where
-    F: Future<Output = Result<Loaded, load::LoadError>>,
+    F: Future<Output = Result<T, load::LoadError>>,
 {
     let bar = screen.bar("load", &dataset_line(dataset), dataset.rows.0);
     let begun = std::time::Instant::now();

@@ -1,5 +1,6 @@
 //! Why a table was not loaded.
 
+use super::swap::SwapError;
 use crate::keys::MakeError;
 use crate::server::{ConnectError, GuardError};
 use crate::units::{Bytes, Rows};
@@ -143,6 +144,9 @@ pub enum LoadError {
         /// Why not.
         reason: String,
     },
+    /// Loading by swapped files failed.
+    #[error(transparent)]
+    Swap(Box<SwapError>),
     /// [`super::Progress::stop`] was called.
     #[error("load {table}: stopped at {rows} rows — the same command goes on from there")]
     Stopped {
@@ -167,6 +171,12 @@ pub enum LoadError {
         /// Why.
         reason: String,
     },
+}
+
+impl From<SwapError> for LoadError {
+    fn from(error: SwapError) -> LoadError {
+        LoadError::Swap(Box::new(error))
+    }
 }
 
 /// Wraps the server's word about a table.

@@ -5,6 +5,7 @@
 //! - `fill` streams that take chunks, each by LOAD DATA (`local_infile`) or INSERT (`insert`)
 //! - `settings` what is changed on the server meanwhile, and restored
 //! - `verify` the rows read back
+//! - [`swap`] the table's files built without the server
 
 mod error;
 mod fill;
@@ -15,6 +16,7 @@ mod prepare;
 mod progress;
 mod settings;
 mod space;
+pub mod swap;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -31,6 +33,7 @@ use crate::table::{inspect, ledger};
 
 pub use error::LoadError;
 pub use progress::{Phase, Progress};
+pub use swap::{SwapError, swap};
 
 /// How rows get in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -14,6 +14,7 @@ mod describe;
 pub mod disk;
 pub mod doctor;
 pub mod guard;
+mod halt;
 pub mod home;
 pub mod install;
 pub mod local;
@@ -35,11 +36,15 @@ pub use container::ContainerError;
 pub use counters::CounterSample;
 pub use describe::DescribeError;
 pub use guard::{GuardError, claim_schema, registry};
+pub use halt::HaltError;
 pub use home::Home;
 pub use install::{InstallError, install};
 pub use local::{cpu_time, table_files};
 pub use locate::{LocateError, Mysqld, locate_mysqld};
-pub use owned::{OwnedError, ServerStatus, StopError, down, status, up};
+pub use owned::{
+    Exchange, ExchangeError, Halted, OwnedError, ServerStatus, StopError, clean_lsn, down, new_file, status,
+    up,
+};
 pub use signals::stop_signal;
 pub use version::ServerVersion;
 

@@ -32,3 +32,23 @@ pub async fn is_empty(connection: &mut MySqlConnection, table: &str) -> Result<b
     let has_rows: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(connection).await?;
     Ok(has_rows == 0)
 }
+
+/// Sets the AUTO_INCREMENT counter, if the table has one, behind its largest value: rows that came in as
+/// files have not moved it.
+pub async fn restart_auto_increment(
+    connection: &mut MySqlConnection,
+    table: &Table,
+) -> Result<(), sqlx::Error> {
+    let column: Option<String> = sqlx::query_scalar(
+        "SELECT COLUMN_NAME FROM information_schema.COLUMNS
+         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND EXTRA LIKE '%auto_increment%'",
+    )
+    .bind(&table.name)
+    .fetch_optional(&mut *connection)
+    .await?;
+    let Some(column) = column else { return Ok(()) };
+    let name = quote_name(&table.name);
+    let sql = format!("SELECT CAST(COALESCE(MAX({}), 0) + 1 AS UNSIGNED) FROM {name}", quote_name(&column));
+    let next: u64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut *connection).await?;
+    connection.execute(AssertSqlSafe(format!("ALTER TABLE {name} AUTO_INCREMENT = {next}"))).await.map(|_| ())
+}

@@ -10,7 +10,9 @@
 
 mod child;
 mod error_log;
+mod exchange;
 mod files;
+mod halted;
 mod initialize;
 mod lock;
 mod process;
@@ -26,6 +28,8 @@ use sqlx::ConnectOptions;
 
 pub use child::Ended;
 pub use error_log::LastWords;
+pub use exchange::{Exchange, ExchangeError, clean_lsn, new_file};
+pub use halted::Halted;
 pub use initialize::InitializeError;
 pub use lock::LockError;
 pub(super) use process::OwnedProcess;
@@ -68,6 +72,9 @@ pub enum OwnedError {
     /// It does not stop.
     #[error(transparent)]
     Stop(#[from] StopError),
+    /// An exchange of a table's files that was cut off cannot be settled.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
     /// The running server is not the one that was asked for.
     #[error(
         "use the running server in {root}: it was started without {option} — leave that out, or `idembench server \
@@ -196,6 +203,7 @@ async fn gone(files: &Files, pid: u32) -> Result<(), OwnedError> {
 
 async fn start(spec: &OwnedSpec, home: &Home, files: Files, claim: Claim) -> Result<Opened, OwnedError> {
     let mysqld = locate_mysqld(home)?;
+    exchange::settle(&files)?;
     let folder = |source| OwnedError::Folder { path: files.detached(), source };
     remove_if_there(&files.detached()).map_err(folder)?;
     let password = initialize::ensure(&files, &mysqld, spec).await?;

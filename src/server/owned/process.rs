@@ -104,6 +104,13 @@ impl OwnedProcess {
         self.child = None;
     }
 
+    /// Shuts it down and gives its folder's lock, so that nobody else gets between.
+    pub(super) async fn stop_and_hold(mut self, address: &Address) -> Result<Option<Claim>, StopError> {
+        let claim = self.claim.take();
+        self.stop(address).await?;
+        Ok(claim)
+    }
+
     /// Shuts it down: by SQL, which tells the log why, else by SIGTERM, which does the same.
     pub(crate) async fn stop(mut self, address: &Address) -> Result<(), StopError> {
         if let Some(death) = self.cause_of_death() {

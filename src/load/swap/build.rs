@@ -1,0 +1,242 @@
+//! New files for all partitions that have rows: one writer each, as many at a time as there are processors.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::keys::{Cell, Row, RowMaker};
+use crate::load::Progress;
+use crate::pages::Value;
+use crate::pages::donor::{Donor, DonorError};
+use crate::pages::file::{BuildError, FileBuilder, FileOptions};
+use crate::pages::plan::TablePlan;
+use crate::pages::record::RecordMaker;
+use crate::pages::verify::{self, Shape, VerifyError};
+use crate::pages::write::FileSink;
+use crate::server::new_file;
+use crate::spec::table::Table;
+use crate::units::Rows;
+
+/// Why a file was not built or is not right.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildFileError {
+    /// The empty file is not one.
+    #[error("use {path} as it is: {source}")]
+    Donor {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: DonorError,
+    },
+    /// The empty file is younger than the server's clean stop.
+    #[error(
+        "use {path} as it is: it was changed at LSN {lsn}, after the server's clean stop at {clean_lsn} — the server was not stopped cleanly; start and stop it once more"
+    )]
+    NotClean {
+        /// The file.
+        path: PathBuf,
+        /// Its youngest page.
+        lsn: u64,
+        /// The server's.
+        clean_lsn: u64,
+    },
+    /// Reading or writing failed.
+    #[error("{act} {path}: {source} — free space or repair the disk, then run the same command")]
+    File {
+        /// What was done.
+        act: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The rows do not become a file.
+    #[error("build {path}")]
+    Build {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: BuildError<io::Error>,
+    },
+    /// The file is not right.
+    #[error("verify the new file")]
+    Verify(#[from] VerifyError),
+    /// The file holds other rows than it should.
+    #[error("verify {path}: it holds {found} rows and should hold {expected}")]
+    Count {
+        /// The file.
+        path: PathBuf,
+        /// Rows that it holds.
+        found: Rows,
+        /// Rows that it should hold.
+        expected: Rows,
+    },
+    /// [`Progress::stop`] was called.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// One file and the rows that go into it.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    /// The empty file.
+    pub(super) path: PathBuf,
+    pub(super) rows: Range<u64>,
+}
+
+/// What all files have in common.
+pub(super) struct Workshop {
+    pub(super) plan: TablePlan,
+    pub(super) table: Table,
+    pub(super) maker: Arc<RowMaker>,
+    /// Where sorted runs go.
+    pub(super) scratch: PathBuf,
+    /// No page may be younger.
+    pub(super) clean_lsn: u64,
+    pub(super) progress: Arc<Progress>,
+}
+
+/// Memory for sorting, all files that are built at a time together.
+const SORT_BYTES: usize = 256 << 20;
+/// How often progress is told and a stop is heard.
+const ROWS_BETWEEN_LOOKS: u64 = 16_384;
+/// So many rows are looked at to find out whether they come in key order.
+const ORDER_SAMPLE_ROWS: u64 = 4096;
+
+/// Files that are built at a time.
+pub(super) fn at_a_time(files: usize) -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(files.max(1))
+}
+
+impl Workshop {
+    /// Builds all new files; the first failure ends the others.
+    pub(super) fn build(&self, jobs: &[Job]) -> Result<(), BuildFileError> {
+        let next = AtomicUsize::new(0);
+        let failure = Mutex::new(None);
+        let failed =
+            || failure.lock().is_ok_and(|failure: std::sync::MutexGuard<'_, Option<_>>| failure.is_some());
+        std::thread::scope(|scope| {
+            for _ in 0..at_a_time(jobs.len()) {
+                scope.spawn(|| {
+                    while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let built = if failed() {
+                            return;
+                        } else {
+                            self.build_file(job, at_a_time(jobs.len()), &failed)
+                        };
+                        if let (Err(error), Ok(mut failure)) = (built, failure.lock()) {
+                            failure.get_or_insert(error);
+                        }
+                    }
+                });
+            }
+        });
+        failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).map_or(Ok(()), Err)
+    }
+
+    fn build_file(
+        &self,
+        job: &Job,
+        at_a_time: usize,
+        failed: &dyn Fn() -> bool,
+    ) -> Result<(), BuildFileError> {
+        let new = new_file(&job.path);
+        let file_error = |act, path: &Path| {
+            let path = path.to_owned();
+            move |source| BuildFileError::File { act, path, source }
+        };
+        let donor = self.donor(&job.path)?;
+        let options = FileOptions {
+            rows_sorted: self.rows_come_sorted(&job.rows),
+            sort_bytes: SORT_BYTES / at_a_time,
+            spill_folder: self.scratch.clone(),
+        };
+        let mut sink = FileSink::create(&new).map_err(file_error("create", &new))?;
+        let mut builder = FileBuilder::new(&self.plan, donor, &options);
+        let build_error = |source| BuildFileError::Build { path: new.clone(), source };
+        let mut row = Row::default();
+        for number in job.rows.clone() {
+            self.maker.fill(number, &mut row);
+            builder.push(|column| value(&row, column), &mut sink).map_err(build_error)?;
+            if (number + 1 - job.rows.start).is_multiple_of(ROWS_BETWEEN_LOOKS) {
+                self.progress.add_rows(ROWS_BETWEEN_LOOKS);
+                if self.progress.is_stopped() || failed() {
+                    return Err(BuildFileError::Stopped);
+                }
+            }
+        }
+        self.progress.add_rows((job.rows.end - job.rows.start) % ROWS_BETWEEN_LOOKS);
+        let summary = builder.finish(&mut sink).map_err(build_error)?;
+        sink.finish(summary.bytes).map_err(file_error("write", &new))?;
+        // As the server made it.
+        let permissions = std::fs::metadata(&job.path).map_err(file_error("read", &job.path))?.permissions();
+        std::fs::set_permissions(&new, permissions).map_err(file_error("set permissions of", &new))
+    }
+
+    fn donor(&self, path: &Path) -> Result<Donor, BuildFileError> {
+        let bytes = std::fs::read(path).map_err(|source| BuildFileError::File {
+            act: "read",
+            path: path.to_owned(),
+            source,
+        })?;
+        let donor = Donor::read(bytes, self.plan.indexes().count())
+            .map_err(|source| BuildFileError::Donor { path: path.to_owned(), source })?;
+        if donor.lsn > self.clean_lsn {
+            let (path, lsn) = (path.to_owned(), donor.lsn);
+            return Err(BuildFileError::NotClean { path, lsn, clean_lsn: self.clean_lsn });
+        }
+        Ok(donor)
+    }
+
+    /// Looks at the first rows and at every change of day. Where that is wrong, building fails later with
+    /// the row's number.
+    fn rows_come_sorted(&self, rows: &Range<u64>) -> bool {
+        let mut maker = RecordMaker::new(&self.plan.clustered);
+        let mut row = Row::default();
+        let mut key = |number: u64| {
+            self.maker.fill(number, &mut row);
+            // A row that cannot be made is reported when its turn comes.
+            maker.make_row(|column| value(&row, column)).ok().map(|()| maker.sort_key().to_vec())
+        };
+        let mut rises = |first: u64| match (key(first), key(first + 1)) {
+            (Some(a), Some(b)) => a < b,
+            _ => true,
+        };
+        let sample = rows.start..rows.end.min(rows.start + ORDER_SAMPLE_ROWS).saturating_sub(1);
+        let days = self.maker.days();
+        let last_rows = (0..days.count()).map(|day| days.day(day)).map(|day| day.first_row + day.rows);
+        let changes = last_rows.filter(|end| *end > rows.start && *end < rows.end).map(|end| end - 1);
+        sample.chain(changes).all(&mut rises)
+    }
+
+    /// Verifies all new files.
+    pub(super) fn verify(&self, paths: &[PathBuf], rows: &[u64]) -> Result<(), BuildFileError> {
+        let verified = verify::files(paths, &Shape::of(&self.table), at_a_time(paths.len()))?;
+        for ((path, verified), expected) in paths.iter().zip(verified).zip(rows) {
+            let found = verified.indexes.first().map_or(0, |index| index.rows);
+            if found != *expected {
+                let (path, found, expected) = (path.clone(), Rows(found), Rows(*expected));
+                return Err(BuildFileError::Count { path, found, expected });
+            }
+            self.progress.add_rows(*expected);
+        }
+        Ok(())
+    }
+}
+
+/// A made row's value as the page writer takes it.
+#[inline]
+fn value(row: &Row, column: usize) -> Value<'_> {
+    match row.cells()[column] {
+        Cell::Null | Cell::Generated => Value::Null,
+        Cell::Int(number) => Value::Signed(number),
+        Cell::UInt(number) => Value::Unsigned(number),
+        cell @ Cell::Bytes { .. } => Value::Bytes(row.bytes_of(cell)),
+        Cell::Date(day) => Value::Day(day),
+        Cell::Instant(micros) => Value::Micros(micros),
+        Cell::Decimal(unscaled) => Value::Decimal(unscaled),
+        Cell::Enum(ordinal) => Value::Label(ordinal),
+    }
+}

@@ -1,0 +1,363 @@
+//! A B-tree from its leaves up, in one pass: rows in key order in, finished pages out.
+//!
+//! A page gets its number only when a second page of its level begins. So a level that stays a single
+//! page is the root, which already has its place, and every level below a root has two pages or more.
+
+use super::donor::IndexIds;
+use super::format::*;
+use super::page::{PageFrame, PageState};
+use super::plan::IndexPlan;
+use super::record::{NodePointer, RecordMaker};
+use super::space::{Segment, Space};
+
+/// Where finished pages go.
+pub trait PageSink {
+    /// What can go wrong.
+    type Error;
+    /// Takes `bytes`, whole pages from page `first` on, and may put another buffer in their place.
+    fn extent(&mut self, first: u32, bytes: &mut PageBuffer, used_bytes: usize) -> Result<(), Self::Error>;
+    /// Takes one page.
+    fn page(&mut self, number: u32, bytes: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// Bytes at an address that the disk can take directly.
+#[derive(Debug)]
+pub struct PageBuffer {
+    storage: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+/// What direct I/O asks of addresses, lengths and offsets; no common disk asks for more.
+const ALIGNMENT: usize = 4096;
+
+impl PageBuffer {
+    /// So many zero bytes.
+    pub fn new(length: usize) -> PageBuffer {
+        let storage = vec![0; length + ALIGNMENT];
+        let start = storage.as_ptr().addr().next_multiple_of(ALIGNMENT) - storage.as_ptr().addr();
+        PageBuffer { storage, start, length }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.storage[self.start..self.start + self.length]
+    }
+
+    /// The bytes, to be changed.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.storage[self.start..self.start + self.length]
+    }
+}
+
+/// Why an index cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError<E> {
+    /// A key that is not above its predecessor.
+    #[error(
+        "row {row} of {index}: its key is {fault} (the row maker and the server do not agree on the order; use --method sql)"
+    )]
+    Order {
+        /// Rows before it in the index.
+        row: u64,
+        /// The index.
+        index: String,
+        /// How it compares.
+        fault: OrderFault,
+    },
+    /// The pages could not be handed over.
+    #[error("write pages")]
+    Sink(#[source] E),
+}
+
+/// How a key breaks the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderFault {
+    /// Equal to the one before it.
+    Duplicate,
+    /// Smaller than the one before it.
+    Descending,
+}
+
+impl std::fmt::Display for OrderFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            OrderFault::Duplicate => "a duplicate of the key before it",
+            OrderFault::Descending => "smaller than the key before it",
+        })
+    }
+}
+
+/// What was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexSummary {
+    /// Records in leaves.
+    pub rows: u64,
+    /// Leaf pages.
+    pub leaf_pages: u64,
+    /// Pages above the leaves.
+    pub inner_pages: u64,
+    /// Levels, 1 when the root is a leaf.
+    pub levels: u16,
+}
+
+/// Builds one index.
+#[derive(Debug)]
+pub struct IndexBuilder {
+    name: String,
+    clustered: bool,
+    ids: IndexIds,
+    space_id: u32,
+    lsn: u64,
+    leaf_segment: Segment,
+    inner_segment: Segment,
+    capacity: usize,
+    leaf: LeafLevel,
+    inner: Vec<InnerLevel>,
+    last_key: Vec<u8>,
+    rows: u64,
+}
+
+#[derive(Debug)]
+struct LeafLevel {
+    state: PageState,
+    buffer: PageBuffer,
+    /// Page number of the buffer's first page, once it has one.
+    extent: Option<u32>,
+    slot: usize,
+    previous: u32,
+    first: NodePointer,
+    pages: u64,
+}
+
+#[derive(Debug)]
+struct InnerLevel {
+    state: PageState,
+    buffer: PageBuffer,
+    number: Option<u32>,
+    previous: u32,
+    first: NodePointer,
+    pages: u64,
+}
+
+impl IndexBuilder {
+    /// For the index number `ordinal` (0 is the clustered one) of a file.
+    pub fn new(plan: &IndexPlan, ordinal: usize, ids: IndexIds, space_id: u32, lsn: u64) -> IndexBuilder {
+        IndexBuilder {
+            name: plan.name.clone(),
+            clustered: plan.clustered,
+            ids,
+            space_id,
+            lsn,
+            leaf_segment: Segment::leaf(ordinal),
+            inner_segment: Segment::inner(ordinal),
+            capacity: PAGE_CAPACITY - if plan.clustered { CLUSTERED_RESERVE } else { 0 },
+            leaf: LeafLevel {
+                state: PageState::default(),
+                buffer: PageBuffer::new(EXTENT_BYTES),
+                extent: None,
+                slot: 0,
+                previous: NO_PAGE,
+                first: NodePointer::default(),
+                pages: 0,
+            },
+            inner: Vec::new(),
+            last_key: Vec::with_capacity(256),
+            rows: 0,
+        }
+    }
+
+    /// Appends the record that `maker` made last.
+    #[inline]
+    pub fn push<S: PageSink>(
+        &mut self,
+        maker: &RecordMaker,
+        space: &mut Space,
+        sink: &mut S,
+    ) -> Result<(), IndexError<S::Error>> {
+        self.check_order(maker.sort_key(), maker.unique_bytes())?;
+        let record = maker.record();
+        if !self.leaf.state.fits(record.bytes.len(), self.capacity) {
+            self.next_leaf(space, sink)?;
+        }
+        if self.leaf.state.records() == 0 {
+            self.leaf.first = maker.node_pointer();
+        }
+        let at = self.leaf.slot * PAGE_BYTES;
+        self.leaf.state.push_leaf(&mut self.leaf.buffer.bytes_mut()[at..at + PAGE_BYTES], record);
+        self.rows += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn check_order<E>(&mut self, key: &[u8], unique_bytes: Option<usize>) -> Result<(), IndexError<E>> {
+        if self.rows > 0 {
+            // Sort keys are free of prefixes, so equal leading bytes are equal leading fields.
+            let unique = unique_bytes.map(|bytes| &key[..bytes]);
+            let duplicate = unique.is_some_and(|unique| self.last_key.starts_with(unique));
+            if duplicate || *key <= self.last_key[..] {
+                let fault = if duplicate { OrderFault::Duplicate } else { OrderFault::Descending };
+                return Err(IndexError::Order { row: self.rows, index: self.name.clone(), fault });
+            }
+        }
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        Ok(())
+    }
+
+    /// Closes the tree: the last page of each level, the root at its place.
+    pub fn finish<S: PageSink>(
+        mut self,
+        space: &mut Space,
+        sink: &mut S,
+    ) -> Result<IndexSummary, IndexError<S::Error>> {
+        self.finish_leaves(space, sink)?;
+        let mut level = 0;
+        while level < self.inner.len() {
+            self.finish_inner(level, space, sink)?;
+            level += 1;
+        }
+        Ok(IndexSummary {
+            rows: self.rows,
+            leaf_pages: self.leaf.pages,
+            inner_pages: self.inner.iter().map(|level| level.pages).sum(),
+            levels: self.inner.len() as u16 + 1,
+        })
+    }
+
+    fn frame(&self, number: u32, previous: u32, next: u32, level: u16) -> PageFrame {
+        let secondary_leaf = level == 0 && !self.clustered;
+        PageFrame {
+            number,
+            previous,
+            next,
+            level,
+            index_id: self.ids.index_id,
+            space_id: self.space_id,
+            lsn: self.lsn,
+            max_transaction: if secondary_leaf { PAGE_MAX_TRANSACTION } else { 0 },
+            segments: (number == self.ids.root_page).then_some((self.ids.leaf_inode, self.ids.inner_inode)),
+        }
+    }
+
+    fn next_leaf<S: PageSink>(
+        &mut self,
+        space: &mut Space,
+        sink: &mut S,
+    ) -> Result<(), IndexError<S::Error>> {
+        let extent = *self.leaf.extent.get_or_insert_with(|| space.take_extent(self.leaf_segment));
+        let number = extent + self.leaf.slot as u32;
+        let last_of_extent = self.leaf.slot + 1 == EXTENT_PAGES as usize;
+        let next = if last_of_extent { space.take_extent(self.leaf_segment) } else { number + 1 };
+        self.close_leaf(number, next);
+        space.count_page(extent);
+        if last_of_extent {
+            sink.extent(extent, &mut self.leaf.buffer, EXTENT_BYTES).map_err(IndexError::Sink)?;
+            self.leaf.extent = Some(next);
+            self.leaf.slot = 0;
+        } else {
+            self.leaf.slot += 1;
+        }
+        let mut first = std::mem::take(&mut self.leaf.first);
+        first.set_child(number);
+        self.push_inner(0, first, space, sink)
+    }
+
+    fn close_leaf(&mut self, number: u32, next: u32) {
+        let frame = self.frame(number, self.leaf.previous, next, 0);
+        let at = self.leaf.slot * PAGE_BYTES;
+        self.leaf.state.finish(&mut self.leaf.buffer.bytes_mut()[at..at + PAGE_BYTES], &frame);
+        self.leaf.state.clear();
+        self.leaf.previous = number;
+        self.leaf.pages += 1;
+    }
+
+    fn finish_leaves<S: PageSink>(
+        &mut self,
+        space: &mut Space,
+        sink: &mut S,
+    ) -> Result<(), IndexError<S::Error>> {
+        let Some(extent) = self.leaf.extent else {
+            self.close_leaf(self.ids.root_page, NO_PAGE);
+            let page = &self.leaf.buffer.bytes()[..PAGE_BYTES];
+            return sink.page(self.ids.root_page, page).map_err(IndexError::Sink);
+        };
+        let number = extent + self.leaf.slot as u32;
+        self.close_leaf(number, NO_PAGE);
+        space.count_page(extent);
+        let used_bytes = (self.leaf.slot + 1) * PAGE_BYTES;
+        sink.extent(extent, &mut self.leaf.buffer, used_bytes).map_err(IndexError::Sink)?;
+        let mut first = std::mem::take(&mut self.leaf.first);
+        first.set_child(number);
+        self.push_inner(0, first, space, sink)
+    }
+
+    /// Appends a node pointer to inner level `level` (0 is the one above the leaves).
+    fn push_inner<S: PageSink>(
+        &mut self,
+        level: usize,
+        pointer: NodePointer,
+        space: &mut Space,
+        sink: &mut S,
+    ) -> Result<(), IndexError<S::Error>> {
+        if level == self.inner.len() {
+            self.inner.push(InnerLevel {
+                state: PageState::default(),
+                buffer: PageBuffer::new(PAGE_BYTES),
+                number: None,
+                previous: NO_PAGE,
+                first: NodePointer::default(),
+                pages: 0,
+            });
+        }
+        if !self.inner[level].state.fits(pointer.record().bytes.len(), self.capacity) {
+            let segment = self.inner_segment;
+            let number = *self.inner[level].number.get_or_insert_with(|| space.take_page(segment));
+            let next = space.take_page(segment);
+            self.close_inner(level, number, next, sink)?;
+            self.inner[level].number = Some(next);
+            let mut first = std::mem::take(&mut self.inner[level].first);
+            first.set_child(number);
+            self.push_inner(level + 1, first, space, sink)?;
+        }
+        let inner = &mut self.inner[level];
+        let leftmost = inner.state.records() == 0 && inner.pages == 0;
+        inner.state.push_node(inner.buffer.bytes_mut(), pointer.record(), leftmost);
+        if inner.state.records() == 1 {
+            inner.first = pointer;
+        }
+        Ok(())
+    }
+
+    fn close_inner<S: PageSink>(
+        &mut self,
+        level: usize,
+        number: u32,
+        next: u32,
+        sink: &mut S,
+    ) -> Result<(), IndexError<S::Error>> {
+        let frame = self.frame(number, self.inner[level].previous, next, level as u16 + 1);
+        let inner = &mut self.inner[level];
+        inner.state.finish(inner.buffer.bytes_mut(), &frame);
+        inner.state.clear();
+        inner.previous = number;
+        inner.pages += 1;
+        sink.page(number, inner.buffer.bytes()).map_err(IndexError::Sink)
+    }
+
+    /// The last page of an inner level, or the root when it is the only one.
+    fn finish_inner<S: PageSink>(
+        &mut self,
+        level: usize,
+        space: &mut Space,
+        sink: &mut S,
+    ) -> Result<(), IndexError<S::Error>> {
+        let Some(number) = self.inner[level].number else {
+            return self.close_inner(level, self.ids.root_page, NO_PAGE, sink);
+        };
+        self.close_inner(level, number, NO_PAGE, sink)?;
+        let mut first = std::mem::take(&mut self.inner[level].first);
+        first.set_child(number);
+        self.push_inner(level + 1, first, space, sink)
+    }
+}
