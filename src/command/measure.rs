@@ -41,6 +41,7 @@ pub struct Measured {
 
 /// Loads what is missing, drives every step, saves after each, draws the report.
 pub async fn run(server: &Server, plan: &Plan, screen: &Screen) -> anyhow::Result<Measured> {
+    probe(&plan.out)?;
     let loaded = load::fill(server, &load_request(plan), screen).await?;
     let mut run = begin(server, plan, &loaded).await?;
     let directory = store::create_directory(&plan.out, &mut run)?;
@@ -55,6 +56,15 @@ pub async fn run(server: &Server, plan: &Plan, screen: &Screen) -> anyhow::Resul
     report::write(&run, &directory)?;
     say_where(&directory, screen);
     Ok(Measured { run, directory })
+}
+
+/// A folder that takes no file should be known before hours of loading, not after.
+fn probe(out: &Path) -> anyhow::Result<()> {
+    let file = out.join(".idembench-probe");
+    let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(&file, "probe"));
+    written
+        .with_context(|| format!("write results under {} — name another folder with --out", out.display()))?;
+    std::fs::remove_file(&file).with_context(|| format!("remove {}", file.display()))
 }
 
 fn load_request(plan: &Plan) -> LoadRequest {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::screen::print_out;
 use crate::cli::ReportArgs;
 use crate::report::{self, splice};
 use crate::results::store;
@@ -16,7 +17,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some(directory) = &args.run {
         report::write(&store::read(directory)?, directory)?;
-        println!("{}", directory.join("report.html").display());
+        print_out(&format!("{}", directory.join("report.html").display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -28,14 +29,14 @@ fn into_document(document: &Path, check: bool) -> anyhow::Result<ExitCode> {
     let read = |run: &str| store::read(&beside.join(run)).map_err(|error| error.to_string());
     let new = splice::splice(&old, read).with_context(|| format!("splice runs into {name}"))?;
     if new == old {
-        println!("{name}: in step with its runs");
+        print_out(&format!("{name}: in step with its runs"));
         return Ok(ExitCode::SUCCESS);
     }
     if check {
-        println!("{name}: out of step with its runs — run the same command without --check");
+        print_out(&format!("{name}: out of step with its runs — run the same command without --check"));
         return Ok(ExitCode::from(1));
     }
     std::fs::write(document, new).with_context(|| format!("write {name}"))?;
-    println!("{name}: brought up to its runs");
+    print_out(&format!("{name}: brought up to its runs"));
     Ok(ExitCode::SUCCESS)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use super::measure::{self, Plan};
-use super::screen::{Screen, print_json};
+use super::screen::{Screen, print_json, print_out};
 use super::server_choice;
 use crate::cli::RunArgs;
 use crate::results::RunStatus;
@@ -22,7 +22,7 @@ pub async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     let measured = measured?;
     match args.json {
         true => print_json(&measured.run)?,
-        false => println!("{}", measured.directory.display()),
+        false => print_out(&format!("{}", measured.directory.display())),
     }
     let good = measured.run.status == RunStatus::Done;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::screen::print_json;
+use super::screen::{print_json, print_out};
 use crate::cli::{SchemaAction, SchemaArgs, SchemaCheckArgs};
 use crate::spec::ddl::audit::{Finding, Severity, audit};
 
@@ -29,13 +29,13 @@ fn check(args: &SchemaCheckArgs) -> anyhow::Result<ExitCode> {
 
 fn print(file: &str, findings: &[Finding]) {
     if findings.is_empty() {
-        println!("{file}: nothing to say against it");
+        print_out(&format!("{file}: nothing to say against it"));
     }
     for finding in findings {
         let mark = match finding.severity {
             Severity::Error => "",
             Severity::Warning => "warning: ",
         };
-        println!("{file}: {mark}{}\n  {}", finding.what, finding.advice);
+        print_out(&format!("{file}: {mark}{}\n  {}", finding.what, finding.advice));
     }
 }

@@ -3,6 +3,7 @@
 //! On a terminal a bar moves on standard error; in a pipe each bar becomes one plain line when it is
 //! done. With `--json` standard output belongs to the machine and every line goes to standard error.
 
+use std::io::Write;
 use std::time::Duration;
 
 use console::{Style, Term};
@@ -80,12 +81,17 @@ fn print_line(json: bool, label: &str, text: &str) {
     let width = padded(label);
     match json {
         true => eprintln!("{}{text}", bold.for_stderr().apply_to(width)),
-        false => println!("{}{text}", bold.apply_to(width)),
+        false => print_out(&format!("{}{text}", bold.apply_to(width))),
     }
 }
 
 /// Prints a command's answer for machines on standard output.
 pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+    print_out(&serde_json::to_string_pretty(value)?);
     Ok(())
+}
+
+/// One line on standard output. A reader that has gone away, as `head` does, is no failure of ours.
+pub fn print_out(line: &str) {
+    let _ = writeln!(std::io::stdout().lock(), "{line}");
 }
