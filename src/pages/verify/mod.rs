@@ -1,9 +1,9 @@
 //! Reads a finished tablespace file and believes nothing that it says about itself. Shares no code and no
 //! constants with the writer: what both get wrong would have to be got wrong twice.
 //!
-//! One pass over the file in physical order checks every page by itself ([`frame`], [`content`]) and
-//! keeps a few bytes about each; then come the extents and segments ([`extents`]) and the trees
-//! ([`tree`]). It is meant for files as a load leaves them: nothing deleted, no gaps, unused pages zero.
+//! One pass over the file in physical order checks every page by itself (`frame`, `content`) and
+//! keeps a few bytes about each; then come the extents and segments (`extents`) and the trees
+//! (`tree`). It is meant for files as a load leaves them: nothing deleted, no gaps, unused pages zero.
 //! Such a file has no byte that may change unseen.
 
 mod content;

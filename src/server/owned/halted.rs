@@ -57,7 +57,7 @@ impl Halted {
         self.files.scratch()
     }
 
-    /// Notes that new files ([`new_file`]) are being made for these files of a table.
+    /// Notes that new files (`new_file`) are being made for these files of a table.
     ///
     /// # Errors
     /// The note cannot be written.
