@@ -5,7 +5,7 @@
 //! - `fill` streams that take chunks, each by LOAD DATA (`local_infile`) or INSERT (`insert`)
 //! - `settings` what is changed on the server meanwhile, and restored
 //! - `verify` the rows read back
-//! - [`swap`] the table's files built without the server
+//! - `swap` the table's files built without the server
 
 mod error;
 mod fill;

@@ -10,10 +10,10 @@
 //! - [`page`] one index page; [`index`] a tree from its leaves up; [`space`] extents and segments
 //! - [`donor`] what is taken from the empty file
 //! - [`sort`] entries into key order within a memory bound
-//! - [`file`] one partition's file, all of the above together; [`write`] the disk
+//! - `file` one partition's file, all of the above together; `write` the disk
 //! - [`verify`] reads a finished file and trusts nothing; it shares no code with the writer
 //!
-//! Everything but [`write`] and the spilling of [`sort`] is pure. The format facts were established on
+//! Everything but `write` and the spilling of [`sort`] is pure. The format facts were established on
 //! MySQL 9.7.4 and 8.0 by experiment; `docs/FORMAT.md` says which versions have been tried.
 
 pub mod donor;
