@@ -55,7 +55,12 @@ pub fn home() -> anyhow::Result<Home> {
 pub async fn open(args: &ServerArgs, screen: &Screen) -> anyhow::Result<Server> {
     let spec = spec(args)?;
     let begun = std::time::Instant::now();
-    let server = server::open(&spec, &home()?).await?;
+    let home = home()?;
+    let starts = matches!(&spec, ServerSpec::Owned(owned) if !server::is_left_running(owned, &home));
+    let server = tokio::select! {
+        opened = server::open(&spec, &home) => opened?,
+        signal = server::stop_signal(), if starts => return Err(given_up(&spec, &home, signal).await),
+    };
     screen.line("server", &opened_line(&server, Span(begun.elapsed())));
     Ok(server)
 }
@@ -63,4 +68,15 @@ pub async fn open(args: &ServerArgs, screen: &Screen) -> anyhow::Result<Server> 
 fn opened_line(server: &Server, took: Span) -> String {
     let place = server.address().channel();
     format!("{} MySQL {} ready in {took} · {place}", server.kind(), server.version())
+}
+
+/// Asked to stop while a server was starting: one that we own does not go on without us.
+async fn given_up(spec: &ServerSpec, home: &Home, signal: &str) -> anyhow::Error {
+    let mut left = String::new();
+    if let ServerSpec::Owned(owned) = spec
+        && let Err(error) = server::abandon(owned, home).await
+    {
+        left = format!("; it may still run: {error}");
+    }
+    anyhow::anyhow!("start the server: stopped by {signal} before it was ready{left}")
 }

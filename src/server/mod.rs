@@ -42,8 +42,8 @@ pub use install::{InstallError, install};
 pub use local::{cpu_time, table_files};
 pub use locate::{LocateError, Mysqld, locate_mysqld};
 pub use owned::{
-    Exchange, ExchangeError, Halted, OwnedError, ServerStatus, StopError, clean_lsn, down, new_file, status,
-    up,
+    Exchange, ExchangeError, Halted, OwnedError, ServerStatus, StopError, abandon, clean_lsn, down,
+    is_left_running, new_file, status, up,
 };
 pub use signals::stop_signal;
 pub use version::ServerVersion;

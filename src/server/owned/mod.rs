@@ -327,6 +327,25 @@ pub async fn up(spec: &OwnedSpec, home: &Home) -> Result<ServerStatus, OwnedErro
     Ok(status)
 }
 
+/// Whether [`up`] left a server running for others.
+pub fn is_left_running(spec: &OwnedSpec, home: &Home) -> bool {
+    Files::existing(&root(spec, home)).is_some_and(|files| files.detached().exists())
+}
+
+/// Ends what an opening that was given up has begun; not for a server that [`up`] left running for others.
+///
+/// # Errors
+/// It does not end, or somebody else has begun to use it.
+pub async fn abandon(spec: &OwnedSpec, home: &Home) -> Result<(), OwnedError> {
+    let Some(files) = Files::existing(&root(spec, home)) else { return Ok(()) };
+    let claim = Claim::take_alone(&files).await?;
+    if let Some(running) = find_whole(&files, &claim).await? {
+        processes::signal(running.pid, Signal::TERM);
+        gone(&files, running.pid).await?;
+    }
+    Ok(())
+}
+
 /// `server down`: stops whatever server runs in the folder, unless a command uses it. Tells what was
 /// stopped, or `None` when nothing ran.
 pub async fn down(spec: &OwnedSpec, home: &Home) -> Result<Option<ServerStatus>, OwnedError> {
