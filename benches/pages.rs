@@ -74,7 +74,14 @@ fn build<S: PageSink<Error = Infallible>>(
     maker: &RowMaker,
     sink: &mut S,
 ) -> u64 {
-    let options = FileOptions { rows_sorted: true, sort_bytes: 64 << 20, spill_folder: std::env::temp_dir() };
+    let options = FileOptions {
+        rows_sorted: true,
+        sort_bytes: 64 << 20,
+        spill_folder: std::env::temp_dir(),
+        profiles: Vec::new(),
+        seed: 42,
+        rows: ROWS,
+    };
     let mut builder = FileBuilder::new(plan, donor.clone(), &options);
     let mut row = Row::default();
     for number in 0..ROWS {

@@ -37,6 +37,8 @@ pub enum Command {
     Load(LoadArgs),
     /// Drive a suite's steps against a loaded table and save the results
     Run(RunArgs),
+    /// Say how full a table's pages are and in which order they lie
+    Age(AgeArgs),
     /// Show the built-in datasets and suites
     List(ListArgs),
     /// Draw a saved run again, or splice it into a document
@@ -155,7 +157,7 @@ pub struct ServerWhereArgs {
 /// `load`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  idembench load t_idem --rows 100M --days 7\n  idembench load my_table.sql --rows 5M --verify full\n\nA load that was killed goes on where it was when the same command is given again."
+    after_help = "Examples:\n  idembench load t_idem --rows 100M --days 7\n  idembench load my_table.sql --rows 5M --verify full\n  idembench load t_idem --rows 100M --method swap --fill aged\n\nA load that was killed goes on where it was when the same command is given again."
 )]
 pub struct LoadArgs {
     /// A built-in dataset, a dataset's folder, or a file with a CREATE TABLE
@@ -173,6 +175,9 @@ pub struct LoadArgs {
     /// Whether pages look freshly loaded or lived in
     #[arg(long, value_enum)]
     pub fill: Option<FillArg>,
+    /// Make pages as full and as shuffled as those of this table (our server's) or file; with --method swap
+    #[arg(long, value_name = "TABLE|FILE.ibd", conflicts_with = "fill")]
+    pub age_like: Option<String>,
     /// What every value is derived from
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -185,6 +190,23 @@ pub struct LoadArgs {
     /// Drop this table first, even if it was not made by idembench
     #[arg(long, value_name = "TABLE")]
     pub replace: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The server
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `age`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  idembench age t_idem\n  idembench age /var/lib/mysql/shop/orders.ibd     (its server flushed or stopped)"
+)]
+pub struct AgeArgs {
+    /// A table of the server (schema.table), or a tablespace file
+    #[arg(value_name = "TABLE|FILE.ibd")]
+    pub source: String,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

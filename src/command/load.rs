@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 
 use super::screen::{Bar, Screen, print_json};
-use super::server_choice;
+use super::{age, server_choice};
 use crate::cli::{FillArg, LoadArgs, MethodArg, VerifyArg};
 use crate::load::{self, LoadRequest, Loaded, Method, Phase, Progress, Verify};
 use crate::server::{Server, stop_signal};
@@ -18,7 +18,7 @@ use crate::units::{Bytes, Rows, Span, grouped, three_digits};
 /// Runs the command.
 pub async fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let screen = Screen::new(args.json);
-    let request = request(&args)?;
+    let request = request(&args, age_like(&args, &screen).await?)?;
     let loaded = match args.method {
         MethodArg::Swap => swap(&args, &request, &screen).await?,
         MethodArg::Auto | MethodArg::Sql => {
@@ -34,19 +34,26 @@ pub async fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn request(args: &LoadArgs) -> anyhow::Result<LoadRequest> {
+/// The measured age of the table that `--age-like` names.
+async fn age_like(args: &LoadArgs, screen: &Screen) -> anyhow::Result<Option<Fill>> {
+    let Some(source) = &args.age_like else { return Ok(None) };
+    if args.method != MethodArg::Swap {
+        bail!(
+            "load {} like {source}: only pages that we write can be as we like — add --method swap",
+            args.dataset
+        );
+    }
+    let sample = age::take(source, &args.server, screen).await?;
+    age::say(&sample, screen);
+    Ok(Some(Fill::Like(sample.age())))
+}
+
+fn request(args: &LoadArgs, age: Option<Fill>) -> anyhow::Result<LoadRequest> {
     let fill = args.fill.map(|fill| match fill {
         FillArg::Fresh => Fill::Fresh,
         FillArg::Aged => Fill::Aged,
     });
-    let dataset = Dataset::read(&args.dataset)?.scaled(args.rows, args.days, args.seed, fill)?;
-    if dataset.fill == Fill::Aged {
-        bail!(
-            "load {}: SQL leaves pages fresh, full and in order; aged pages need a loader that writes pages, which \
-             is not built yet — use --fill fresh",
-            dataset.name
-        );
-    }
+    let dataset = Dataset::read(&args.dataset)?.scaled(args.rows, args.days, args.seed, age.or(fill))?;
     Ok(LoadRequest {
         dataset,
         method: match args.method {
@@ -170,4 +177,17 @@ fn say(loaded: &Loaded, dataset: &Dataset, bar: Bar, screen: &Screen) {
         format!(" · {} ({per_row} B/row, index pages included)", Bytes(bytes))
     });
     screen.line("verify", &format!("{}{size}", loaded.verified));
+    for index in &loaded.indexes {
+        let leaves = &index.leaves;
+        screen.line(
+            "",
+            &format!(
+                "{}: {} leaves, {} % full, {} % followed by the next page",
+                index.name,
+                grouped(leaves.leaf_pages),
+                three_digits(100.0 * leaves.mean_fill),
+                three_digits(100.0 * leaves.consecutive_share),
+            ),
+        );
+    }
 }

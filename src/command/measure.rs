@@ -12,9 +12,9 @@ use crate::load::{LoadRequest, Loaded, Method, Verify};
 use crate::report::{self, text};
 use crate::results::{self, DatasetDescription, Interval, Run, RunStatus, StepResult, Tool, store};
 use crate::server::{Server, machine, stop_signal};
-use crate::spec::dataset::{Dataset, Fill};
+use crate::spec::dataset::Dataset;
 use crate::spec::suite::{Step, Suite};
-use crate::table::{inspect, row_counts};
+use crate::table::{inspect, ledger, row_counts};
 use crate::units::{Micros, grouped, three_digits};
 use crate::workload;
 
@@ -56,6 +56,16 @@ pub async fn run(server: &Server, plan: &Plan, screen: &Screen) -> anyhow::Resul
     report::write(&run, &directory)?;
     say_where(&directory, screen);
     Ok(Measured { run, directory })
+}
+
+/// Rows are what a run asks for; what pages they lie on is the loaded table's to say, and the run tells it.
+pub async fn adopt_fill(server: &Server, dataset: &mut Dataset) -> anyhow::Result<()> {
+    let mut connection = server.connect().await?;
+    if let Some(noted) = ledger::fill(&mut connection, &dataset.table.name).await? {
+        dataset.fill = serde_json::from_str(&noted)
+            .with_context(|| format!("read from the load's ledger what pages {} has", dataset.table.name))?;
+    }
+    Ok(())
 }
 
 /// A folder that takes no file should be known before hours of loading, not after.
@@ -119,10 +129,7 @@ fn describe(dataset: &Dataset, loaded: &Loaded, create_table: String) -> Dataset
         days: dataset.days,
         fingerprint: loaded.fingerprint.clone(),
         seed: dataset.seed,
-        fill: match dataset.fill {
-            Fill::Fresh => "fresh".to_owned(),
-            Fill::Aged => "aged".to_owned(),
-        },
+        fill: dataset.fill.to_string(),
         bytes: loaded.bytes,
         create_table,
     }

@@ -1,6 +1,7 @@
 //! One file per command, each a recipe over the rooms below. Only here do the two wings meet, only here
 //! is there a screen, and only here are errors put together into the one line that a person reads.
 
+mod age;
 mod doctor;
 mod list;
 mod load;
@@ -25,6 +26,7 @@ pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Server(args) => server::run(args).await,
         Command::Load(args) => load::run(args).await,
         Command::Run(args) => run::run(args).await,
+        Command::Age(args) => age::run(args).await,
         Command::List(args) => list::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Schema(args) => schema::run(args),

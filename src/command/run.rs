@@ -15,8 +15,9 @@ use crate::spec::suite::{Overrides, Suite};
 /// Runs the command. Exit code 1 when a step failed or a check on its rows did not hold.
 pub async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     let screen = Screen::new(args.json);
-    let plan = plan(&args)?;
+    let mut plan = plan(&args)?;
     let server = server_choice::open(&args.server, &screen).await?;
+    measure::adopt_fill(&server, &mut plan.dataset).await?;
     let measured = measure::run(&server, &plan, &screen).await;
     server.close().await?;
     let measured = measured?;

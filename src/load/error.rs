@@ -1,5 +1,6 @@
 //! Why a table was not loaded.
 
+use super::sample::AgeError;
 use super::swap::SwapError;
 use crate::keys::MakeError;
 use crate::server::{ConnectError, GuardError};
@@ -17,6 +18,19 @@ pub enum LoadError {
     /// The schema is not ours.
     #[error(transparent)]
     Guard(#[from] GuardError),
+    /// Aged pages were asked for.
+    #[error(
+        "load {table}: SQL in key order leaves pages fresh, full and in order — use --method swap for aged pages, a \
+         dataset with key_order = \"random\" and fill = \"aged\" for rows that age them by coming in random order, \
+         or --fill fresh"
+    )]
+    FreshPages {
+        /// The table.
+        table: String,
+    },
+    /// A table's age is not known.
+    #[error(transparent)]
+    Age(#[from] AgeError),
     /// Another load of this table is running.
     #[error("load {table}: another load of it is running on this server — wait for it, or stop it")]
     Busy {

@@ -5,6 +5,7 @@
 //! - `fill` streams that take chunks, each by LOAD DATA (`local_infile`) or INSERT (`insert`)
 //! - `settings` what is changed on the server meanwhile, and restored
 //! - `verify` the rows read back
+//! - `sample` the age of a real table
 //! - `swap` the table's files built without the server
 
 mod error;
@@ -14,6 +15,7 @@ mod local_infile;
 mod plan;
 mod prepare;
 mod progress;
+mod sample;
 mod settings;
 mod space;
 pub mod swap;
@@ -27,12 +29,14 @@ use serde::Serialize;
 use sqlx::MySqlConnection;
 
 use crate::keys::RowMaker;
+use crate::pages::verify::OrderSummary;
 use crate::server::{Server, claim_schema};
-use crate::spec::dataset::Dataset;
+use crate::spec::dataset::{Dataset, Fill, KeyOrder};
 use crate::table::{inspect, ledger};
 
 pub use error::LoadError;
 pub use progress::{Phase, Progress};
+pub use sample::{AgeError, sample_file, sample_table};
 pub use swap::{SwapError, swap};
 
 /// How rows get in.
@@ -103,6 +107,23 @@ pub struct Loaded {
     pub verified: String,
     /// The dataset's fingerprint.
     pub fingerprint: String,
+    /// What its pages look like.
+    pub fill: String,
+    /// Its indexes, where this load has verified their files.
+    pub indexes: Vec<LoadedIndex>,
+}
+
+/// An index as the verifier saw it, all files together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct LoadedIndex {
+    /// `PRIMARY` or its name.
+    pub name: String,
+    /// Levels, 1 when the root is a leaf.
+    pub levels: u16,
+    /// Pages above the leaves.
+    pub inner_pages: u64,
+    /// How full its leaves are and in which order they lie.
+    pub leaves: OrderSummary,
 }
 
 /// Streams when the caller names none. Measured on 2 cores with MySQL 9.7 (see `scripts/bench-load-sql`).
@@ -145,6 +166,7 @@ async fn load_over(
         return Err(LoadError::Busy { table: table.to_owned() });
     }
     progress.enter(Phase::Preparing, dataset.rows.0);
+    refuse_fresh_pages(connection, dataset).await?;
     let plan = plan::Plan::new(dataset, maker);
     let prepared = prepare::prepare(server, connection, request, &plan).await?;
     let mut phases = BTreeMap::from([("prepare".to_owned(), started.elapsed().as_secs_f64())]);
@@ -162,6 +184,8 @@ async fn load_over(
         phases: BTreeMap::new(),
         verified: "count".to_owned(),
         fingerprint: dataset.fingerprint(),
+        fill: dataset.fill.to_string(),
+        indexes: Vec::new(),
     };
     if !prepared.is_complete() {
         let way = settings::choose_way(connection, server, request.method).await?;
@@ -190,6 +214,21 @@ async fn load_over(
     loaded.phases = phases;
     progress.enter(Phase::Done, dataset.rows.0);
     Ok(loaded)
+}
+
+/// SQL leaves pages full and in order unless rows come in random order; who asks for aged ones must not get
+/// those. A table that has its rows already is as its ledger says.
+async fn refuse_fresh_pages(connection: &mut MySqlConnection, dataset: &Dataset) -> Result<(), LoadError> {
+    let ages = dataset.fill == Fill::Aged && dataset.key_order == KeyOrder::Random;
+    if dataset.fill == Fill::Fresh || ages {
+        return Ok(());
+    }
+    let table = dataset.table.name.as_str();
+    let entry = ledger::entry(connection, table).await.map_err(error::sql("look up the load of", table))?;
+    match entry.is_some_and(|entry| entry.state == ledger::State::Complete) {
+        true => Ok(()),
+        false => Err(LoadError::FreshPages { table: table.to_owned() }),
+    }
 }
 
 /// What all steps of one load share.

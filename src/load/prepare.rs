@@ -7,7 +7,7 @@ use super::plan::Plan;
 use super::space;
 use super::{LoadError, LoadRequest};
 use crate::server::{Server, registry};
-use crate::spec::dataset::Dataset;
+use crate::spec::dataset::{Dataset, Fill};
 use crate::table::ledger::{self, Entry, State};
 use crate::table::{inspect, schema};
 
@@ -86,12 +86,24 @@ async fn make_tables(
     ledger::begin(connection, table, &entry, &plan.first_rows())
         .await
         .map_err(sql("note the load of", table))?;
+    note_fill(connection, dataset).await?;
     if let Err(error) = schema::create(connection, &dataset.table).await {
         // The server refused the table: nothing half-made stays behind.
         ledger::forget(connection, table).await.map_err(sql("strike out the load of", table))?;
         return Err(sql("create", table)(error));
     }
     adopt(connection, dataset).await
+}
+
+/// Later runs say of what pages they ran on.
+pub(super) async fn note_fill(connection: &mut MySqlConnection, dataset: &Dataset) -> Result<(), LoadError> {
+    let table = dataset.table.name.as_str();
+    if dataset.fill == Fill::Fresh {
+        return Ok(());
+    }
+    // Numbers and texts have a form in JSON.
+    let fill = serde_json::to_string(&dataset.fill).unwrap_or_default();
+    ledger::note_fill(connection, table, &fill).await.map_err(sql("note the pages of", table))
 }
 
 /// Notes the new table as ours and makes what stands beside it.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::donor::Donor;
 use super::encode::Value;
+use super::fill::FillProfile;
 use super::format::{EXTENT_PAGES, PAGE_BYTES};
-use super::index::{IndexBuilder, IndexError, IndexSummary, PageSink};
-use super::plan::{IndexPlan, TablePlan};
+use super::index::{Aging, IndexBuilder, IndexError, IndexSummary, PageSink};
+use super::plan::TablePlan;
 use super::record::{Record, RecordMaker, RowError};
 use super::sort::{Entry, SortError, Sorted, Sorter};
 use super::space::Space;
@@ -20,6 +21,12 @@ pub struct FileOptions {
     pub sort_bytes: usize,
     /// Where sorted runs go that do not fit.
     pub spill_folder: PathBuf,
+    /// How old each index is to look, in the order of the plan; those that are not named are fresh.
+    pub profiles: Vec<FillProfile>,
+    /// What fills and places of aged leaves are drawn from.
+    pub seed: u64,
+    /// Rows that will come, as far as one knows.
+    pub rows: u64,
 }
 
 /// What was built.
@@ -75,6 +82,8 @@ pub struct FileBuilder {
     row_sorter: Option<Sorter>,
     payload: Vec<u8>,
     secondary: Vec<(RecordMaker, Sorter)>,
+    profiles: Vec<FillProfile>,
+    aging: Aging,
 }
 
 impl FileBuilder {
@@ -84,13 +93,11 @@ impl FileBuilder {
         let sorters = plan.secondary.len() + usize::from(!options.rows_sorted);
         let share = options.sort_bytes / sorters.max(1);
         let folder: &Path = &options.spill_folder;
-        let builder =
-            |index: &IndexPlan| IndexBuilder::new(index, 0, donor.indexes[0], donor.space_id, donor.lsn);
-        FileBuilder {
+        let mut builder = FileBuilder {
             space: Space::new(&donor),
             rows: 0,
             row_maker: RecordMaker::new(&plan.clustered),
-            clustered: options.rows_sorted.then(|| builder(&plan.clustered)),
+            clustered: None,
             row_sorter: (!options.rows_sorted).then(|| Sorter::new(share, folder)),
             payload: Vec::new(),
             secondary: plan
@@ -99,7 +106,11 @@ impl FileBuilder {
                 .map(|index| (RecordMaker::new(index), Sorter::new(share, folder)))
                 .collect(),
             donor,
-        }
+            profiles: options.profiles.clone(),
+            aging: Aging { profile: FillProfile::Fresh, seed: options.seed, rows: options.rows },
+        };
+        builder.clustered = options.rows_sorted.then(|| builder.builder(&builder.row_maker, 0));
+        builder
     }
 
     /// Appends a row; `value` gives a column's value by its index in the table.
@@ -150,12 +161,14 @@ impl FileBuilder {
     }
 
     fn builder(&self, maker: &RecordMaker, ordinal: usize) -> IndexBuilder {
+        let profile = self.profiles.get(ordinal).unwrap_or(&FillProfile::Fresh).clone();
         IndexBuilder::new(
             maker.plan(),
             ordinal,
             self.donor.indexes[ordinal],
             self.donor.space_id,
             self.donor.lsn,
+            &Aging { profile, ..self.aging.clone() },
         )
     }
 

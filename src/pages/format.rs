@@ -87,6 +87,8 @@ pub const DESCRIPTOR_NODE: usize = 8;
 pub const DESCRIPTOR_STATE: usize = 20;
 /// A descriptor's page bitmap, two bits a page: free, clean.
 pub const DESCRIPTOR_BITMAP: usize = 24;
+/// State of an extent that belongs to nobody.
+pub const STATE_FREE: u32 = 1;
 /// State of an extent shared by single pages, with room.
 pub const STATE_FREE_FRAGMENT: u32 = 2;
 /// State of an extent shared by single pages, without room.

@@ -4,7 +4,9 @@
 //! page is the root, which already has its place, and every level below a root has two pages or more.
 
 use super::donor::IndexIds;
+use super::fill::{Draws, FillProfile, FillTargets};
 use super::format::*;
+use super::leaves::LeafPlaces;
 use super::page::{PageFrame, PageState};
 use super::plan::IndexPlan;
 use super::record::{NodePointer, RecordMaker};
@@ -105,12 +107,14 @@ pub struct IndexSummary {
 #[derive(Debug)]
 pub struct IndexBuilder {
     name: String,
+    ordinal: usize,
     clustered: bool,
     ids: IndexIds,
     space_id: u32,
     lsn: u64,
-    leaf_segment: Segment,
     inner_segment: Segment,
+    aging: Aging,
+    /// Of a page that is filled in order.
     capacity: usize,
     leaf: LeafLevel,
     inner: Vec<InnerLevel>,
@@ -121,13 +125,15 @@ pub struct IndexBuilder {
 #[derive(Debug)]
 struct LeafLevel {
     state: PageState,
-    buffer: PageBuffer,
-    /// Page number of the buffer's first page, once it has one.
-    extent: Option<u32>,
-    slot: usize,
+    places: LeafPlaces,
+    targets: FillTargets,
+    /// Bytes of the leaf at hand that may be used.
+    capacity: usize,
     previous: u32,
     first: NodePointer,
     pages: u64,
+    /// Bytes of the records and directory slots so far.
+    bytes: u64,
 }
 
 #[derive(Debug)]
@@ -135,31 +141,65 @@ struct InnerLevel {
     state: PageState,
     buffer: PageBuffer,
     number: Option<u32>,
+    targets: FillTargets,
+    /// Bytes of the page at hand that may be used.
+    capacity: usize,
     previous: u32,
     first: NodePointer,
     pages: u64,
 }
 
+/// How old an index is to look.
+#[derive(Debug, Clone)]
+pub struct Aging {
+    /// Fill and order of its leaves.
+    pub profile: FillProfile,
+    /// What fills and places are drawn from.
+    pub seed: u64,
+    /// Rows that will come, as far as one knows: so much room is set aside for shuffled leaves.
+    pub rows: u64,
+}
+
+/// What numbers are drawn for; inner levels draw their fills for their level's number.
+const PURPOSE_LEAF_FILL: u64 = 0;
+const PURPOSE_LEAF_PLACE: u64 = 1 << 32;
+
 impl IndexBuilder {
     /// For the index number `ordinal` (0 is the clustered one) of a file.
-    pub fn new(plan: &IndexPlan, ordinal: usize, ids: IndexIds, space_id: u32, lsn: u64) -> IndexBuilder {
+    pub fn new(
+        plan: &IndexPlan,
+        ordinal: usize,
+        ids: IndexIds,
+        space_id: u32,
+        lsn: u64,
+        aging: &Aging,
+    ) -> IndexBuilder {
+        let capacity = PAGE_CAPACITY - if plan.clustered { CLUSTERED_RESERVE } else { 0 };
+        let draws = |purpose| Draws::new(aging.seed, ordinal, purpose);
+        let mut targets = FillTargets::new(&aging.profile, capacity, draws(PURPOSE_LEAF_FILL));
+        let shuffled = match &aging.profile {
+            FillProfile::Fresh => None,
+            FillProfile::Aged(profile) => Some((profile.clone(), draws(PURPOSE_LEAF_PLACE))),
+        };
         IndexBuilder {
             name: plan.name.clone(),
             clustered: plan.clustered,
             ids,
             space_id,
             lsn,
-            leaf_segment: Segment::leaf(ordinal),
             inner_segment: Segment::inner(ordinal),
-            capacity: PAGE_CAPACITY - if plan.clustered { CLUSTERED_RESERVE } else { 0 },
+            ordinal,
+            aging: aging.clone(),
+            capacity,
             leaf: LeafLevel {
                 state: PageState::default(),
-                buffer: PageBuffer::new(EXTENT_BYTES),
-                extent: None,
-                slot: 0,
+                places: LeafPlaces::new(Segment::leaf(ordinal), shuffled),
+                capacity: targets.of_page(0),
+                targets,
                 previous: NO_PAGE,
                 first: NodePointer::default(),
                 pages: 0,
+                bytes: 0,
             },
             inner: Vec::new(),
             last_key: Vec::with_capacity(256),
@@ -177,14 +217,13 @@ impl IndexBuilder {
     ) -> Result<(), IndexError<S::Error>> {
         self.check_order(maker.sort_key(), maker.unique_bytes())?;
         let record = maker.record();
-        if !self.leaf.state.fits(record.bytes.len(), self.capacity) {
+        if !self.leaf.state.fits(record.bytes.len(), self.leaf.capacity) {
             self.next_leaf(space, sink)?;
         }
         if self.leaf.state.records() == 0 {
             self.leaf.first = maker.node_pointer();
         }
-        let at = self.leaf.slot * PAGE_BYTES;
-        self.leaf.state.push_leaf(&mut self.leaf.buffer.bytes_mut()[at..at + PAGE_BYTES], record);
+        self.leaf.state.push_leaf(self.leaf.places.page_mut(), record);
         self.rows += 1;
         Ok(())
     }
@@ -245,19 +284,11 @@ impl IndexBuilder {
         space: &mut Space,
         sink: &mut S,
     ) -> Result<(), IndexError<S::Error>> {
-        let extent = *self.leaf.extent.get_or_insert_with(|| space.take_extent(self.leaf_segment));
-        let number = extent + self.leaf.slot as u32;
-        let last_of_extent = self.leaf.slot + 1 == EXTENT_PAGES as usize;
-        let next = if last_of_extent { space.take_extent(self.leaf_segment) } else { number + 1 };
+        let bytes = self.leaf.bytes + self.leaf.state.used_bytes() as u64;
+        let leaves = || leaves_to_come(&self.aging, self.rows, bytes);
+        let (number, next) = self.leaf.places.choose_next(space, leaves);
         self.close_leaf(number, next);
-        space.count_page(extent);
-        if last_of_extent {
-            sink.extent(extent, &mut self.leaf.buffer, EXTENT_BYTES).map_err(IndexError::Sink)?;
-            self.leaf.extent = Some(next);
-            self.leaf.slot = 0;
-        } else {
-            self.leaf.slot += 1;
-        }
+        self.leaf.places.advance(space, sink).map_err(IndexError::Sink)?;
         let mut first = std::mem::take(&mut self.leaf.first);
         first.set_child(number);
         self.push_inner(0, first, space, sink)
@@ -265,11 +296,13 @@ impl IndexBuilder {
 
     fn close_leaf(&mut self, number: u32, next: u32) {
         let frame = self.frame(number, self.leaf.previous, next, 0);
-        let at = self.leaf.slot * PAGE_BYTES;
-        self.leaf.state.finish(&mut self.leaf.buffer.bytes_mut()[at..at + PAGE_BYTES], &frame);
+        self.leaf.state.finish(self.leaf.places.page_mut(), &frame);
+        self.leaf.targets.used(self.leaf.state.used_bytes());
+        self.leaf.bytes += self.leaf.state.used_bytes() as u64;
         self.leaf.state.clear();
         self.leaf.previous = number;
         self.leaf.pages += 1;
+        self.leaf.capacity = self.leaf.targets.of_page(self.leaf.pages);
     }
 
     fn finish_leaves<S: PageSink>(
@@ -277,16 +310,12 @@ impl IndexBuilder {
         space: &mut Space,
         sink: &mut S,
     ) -> Result<(), IndexError<S::Error>> {
-        let Some(extent) = self.leaf.extent else {
+        let Some(number) = self.leaf.places.number() else {
             self.close_leaf(self.ids.root_page, NO_PAGE);
-            let page = &self.leaf.buffer.bytes()[..PAGE_BYTES];
-            return sink.page(self.ids.root_page, page).map_err(IndexError::Sink);
+            return sink.page(self.ids.root_page, self.leaf.places.page_mut()).map_err(IndexError::Sink);
         };
-        let number = extent + self.leaf.slot as u32;
         self.close_leaf(number, NO_PAGE);
-        space.count_page(extent);
-        let used_bytes = (self.leaf.slot + 1) * PAGE_BYTES;
-        sink.extent(extent, &mut self.leaf.buffer, used_bytes).map_err(IndexError::Sink)?;
+        self.leaf.places.finish(space, sink).map_err(IndexError::Sink)?;
         let mut first = std::mem::take(&mut self.leaf.first);
         first.set_child(number);
         self.push_inner(0, first, space, sink)
@@ -301,7 +330,11 @@ impl IndexBuilder {
         sink: &mut S,
     ) -> Result<(), IndexError<S::Error>> {
         if level == self.inner.len() {
+            let draws = Draws::new(self.aging.seed, self.ordinal, level as u64 + 1);
+            let mut targets = FillTargets::new(&self.aging.profile, self.capacity, draws);
             self.inner.push(InnerLevel {
+                capacity: targets.of_page(0),
+                targets,
                 state: PageState::default(),
                 buffer: PageBuffer::new(PAGE_BYTES),
                 number: None,
@@ -310,7 +343,7 @@ impl IndexBuilder {
                 pages: 0,
             });
         }
-        if !self.inner[level].state.fits(pointer.record().bytes.len(), self.capacity) {
+        if !self.inner[level].state.fits(pointer.record().bytes.len(), self.inner[level].capacity) {
             let segment = self.inner_segment;
             let number = *self.inner[level].number.get_or_insert_with(|| space.take_page(segment));
             let next = space.take_page(segment);
@@ -339,9 +372,11 @@ impl IndexBuilder {
         let frame = self.frame(number, self.inner[level].previous, next, level as u16 + 1);
         let inner = &mut self.inner[level];
         inner.state.finish(inner.buffer.bytes_mut(), &frame);
+        inner.targets.used(inner.state.used_bytes());
         inner.state.clear();
         inner.previous = number;
         inner.pages += 1;
+        inner.capacity = inner.targets.of_page(inner.pages);
         sink.page(number, inner.buffer.bytes()).map_err(IndexError::Sink)
     }
 
@@ -360,4 +395,12 @@ impl IndexBuilder {
         first.set_child(number);
         self.push_inner(level + 1, first, space, sink)
     }
+}
+
+/// How many leaves are to come, judging by the rows that came.
+fn leaves_to_come(aging: &Aging, rows: u64, bytes: u64) -> u64 {
+    let FillProfile::Aged(profile) = &aging.profile else { return 0 };
+    let row_bytes = bytes as f64 / rows.max(1) as f64;
+    let to_come = aging.rows.saturating_sub(rows) as f64 * row_bytes;
+    (to_come / (PAGE_CAPACITY as f64 * profile.mean_fill()).max(1.0)).ceil() as u64
 }

@@ -72,6 +72,11 @@ impl PageState {
         self.records
     }
 
+    /// Bytes of the records and of their directory slots.
+    pub fn used_bytes(&self) -> usize {
+        self.used + (2 * self.records).div_ceil(GROUP)
+    }
+
     /// Whether a record of so many bytes still fits when `capacity` bytes may be used for records and
     /// their directory slots. A page takes two records whatever `capacity` says.
     #[inline]

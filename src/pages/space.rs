@@ -3,7 +3,8 @@
 //!
 //! Segments take whole extents in the order in which they ask; only the roots are single pages, as the
 //! donor has them. The extents with descriptor pages stay shared ones of which nothing else is used: that
-//! leaves 62 of 16384 pages empty and keeps every list simple.
+//! leaves 62 of 16384 pages empty and keeps every list simple. Shuffled leaves leave free pages in between,
+//! and extents that were set aside for them in vain belong to nobody.
 
 use super::donor::Donor;
 use super::format::*;
@@ -28,7 +29,14 @@ impl Segment {
 struct Extent {
     /// `None`: shared by single pages.
     owner: Option<Segment>,
-    pages_used: u8,
+    /// Used pages, a bit each.
+    used: u64,
+}
+
+impl Extent {
+    fn is_full(self) -> bool {
+        self.used == u64::MAX
+    }
 }
 
 /// Extents of a file that is being built.
@@ -40,40 +48,47 @@ pub struct Space {
 }
 
 /// Pages that are used in a shared extent beside none of ours: descriptor and bitmap page.
-const DESCRIPTION_PAGES: u8 = 2;
+const DESCRIPTION_PAGES: u64 = 0b11;
 
 impl Space {
     /// A file that so far has the donor's first extent.
     pub fn new(donor: &Donor) -> Space {
-        let first = Extent { owner: None, pages_used: donor.used_pages().count() as u8 };
+        let used = donor.used_pages().fold(0, |used, page| used | 1 << page);
+        let first = Extent { owner: None, used };
         Space { extents: vec![first], open: vec![None; 2 * donor.indexes.len()] }
     }
 
     /// Gives a segment the next extent; its first page.
     pub fn take_extent(&mut self, segment: Segment) -> u32 {
         if (self.extents.len() as u32).is_multiple_of(DESCRIBED_EXTENTS) {
-            self.extents.push(Extent { owner: None, pages_used: DESCRIPTION_PAGES });
+            self.extents.push(Extent { owner: None, used: DESCRIPTION_PAGES });
         }
-        self.extents.push(Extent { owner: Some(segment), pages_used: 0 });
+        self.extents.push(Extent { owner: Some(segment), used: 0 });
         (self.extents.len() as u32 - 1) * EXTENT_PAGES
     }
 
-    /// One more page of the extent that begins at page `first` is used.
-    pub fn count_page(&mut self, first: u32) {
-        self.extents[(first / EXTENT_PAGES) as usize].pages_used += 1;
+    /// These pages of the extent that begins at page `first` are used, a bit each.
+    pub fn use_pages(&mut self, first: u32, used: u64) {
+        self.extents[(first / EXTENT_PAGES) as usize].used |= used;
+    }
+
+    /// An extent of which no page was used belongs to nobody again.
+    pub fn give_back(&mut self, first: u32) {
+        self.extents[(first / EXTENT_PAGES) as usize].owner = None;
     }
 
     /// Gives a segment one page of its current extent.
     pub fn take_page(&mut self, segment: Segment) -> u32 {
         let place = usize::from(segment.0);
         let extent = match self.open[place] {
-            Some(extent) if u32::from(self.extents[extent as usize].pages_used) < EXTENT_PAGES => extent,
+            Some(extent) if !self.extents[extent as usize].is_full() => extent,
             _ => self.take_extent(segment) / EXTENT_PAGES,
         };
         self.open[place] = Some(extent);
-        let used = &mut self.extents[extent as usize].pages_used;
-        *used += 1;
-        extent * EXTENT_PAGES + u32::from(*used) - 1
+        let used = &mut self.extents[extent as usize].used;
+        let page = used.trailing_ones();
+        *used |= 1 << page;
+        extent * EXTENT_PAGES + page
     }
 
     /// Pages of the whole file.
@@ -114,32 +129,35 @@ impl Space {
     /// Sorts the extents into their lists and links them.
     fn lists(&self, donor: &Donor) -> Lists {
         let mut lists = Lists {
+            free: Vec::new(),
             shared: ListPair::default(),
             segments: vec![ListPair::default(); self.open.len()],
             nodes: vec![Node { owner_id: 0, previous: None, next: None }; self.extents.len()],
         };
         for (number, extent) in self.extents.iter().enumerate() {
+            if extent.used == 0 && extent.owner.is_none() {
+                lists.free.push(number as u32);
+                continue;
+            }
             let pair = match extent.owner {
                 None => &mut lists.shared,
                 Some(segment) => &mut lists.segments[usize::from(segment.0)],
             };
-            let full = u32::from(extent.pages_used) == EXTENT_PAGES;
-            let list = if full { &mut pair.full } else { &mut pair.with_room };
+            let list = if extent.is_full() { &mut pair.full } else { &mut pair.with_room };
             list.push(number as u32);
-            if !full {
-                pair.with_room_used += u32::from(extent.pages_used);
+            if !extent.is_full() {
+                pair.with_room_used += extent.used.count_ones();
             }
             if let Some(Segment(segment)) = extent.owner {
                 let index = &donor.indexes[usize::from(segment / 2)];
                 lists.nodes[number].owner_id = index.segment_ids[usize::from(segment % 2)];
             }
         }
-        for pair in std::iter::once(&lists.shared).chain(&lists.segments) {
-            for list in [&pair.full, &pair.with_room] {
-                for link in list.windows(2) {
-                    lists.nodes[link[0] as usize].next = Some(link[1]);
-                    lists.nodes[link[1] as usize].previous = Some(link[0]);
-                }
+        let pairs = std::iter::once(&lists.shared).chain(&lists.segments);
+        for list in pairs.flat_map(|pair| [&pair.full, &pair.with_room]).chain([&lists.free]) {
+            for link in list.windows(2) {
+                lists.nodes[link[0] as usize].next = Some(link[1]);
+                lists.nodes[link[1] as usize].previous = Some(link[0]);
             }
         }
         lists
@@ -149,14 +167,10 @@ impl Space {
         put_u32(page, SPACE_SIZE, self.pages());
         put_u32(page, FREE_LIMIT, self.pages());
         put_u32(page, FRAGMENT_PAGES_USED, lists.shared.with_room_used);
-        put_list(page, FREE_LIST, &[]);
+        put_list(page, FREE_LIST, &lists.free);
         put_list(page, FREE_FRAGMENT_LIST, &lists.shared.with_room);
         put_list(page, FULL_FRAGMENT_LIST, &lists.shared.full);
-        // Which pages of the first extent are used is the donor's to say.
-        let bitmap = DESCRIPTORS + DESCRIPTOR_BITMAP..DESCRIPTORS + DESCRIPTOR_BYTES;
-        let kept = page[bitmap.clone()].to_vec();
         self.put_descriptors(page, 0, lists);
-        page[bitmap].copy_from_slice(&kept);
     }
 
     fn put_inodes(&self, page: &mut [u8], donor: &Donor, lists: &Lists) {
@@ -178,23 +192,25 @@ impl Space {
         for extent in first..end {
             let at = DESCRIPTORS + (extent - first) as usize * DESCRIPTOR_BYTES;
             let (description, node) = (self.extents[extent as usize], lists.nodes[extent as usize]);
-            let full = u32::from(description.pages_used) == EXTENT_PAGES;
             let state = match description.owner {
                 Some(_) => STATE_SEGMENT,
-                None if full => STATE_FULL_FRAGMENT,
+                None if description.used == 0 => STATE_FREE,
+                None if description.is_full() => STATE_FULL_FRAGMENT,
                 None => STATE_FREE_FRAGMENT,
             };
             put_u64(page, at, node.owner_id);
             put_address(page, at + DESCRIPTOR_NODE, node.previous);
             put_address(page, at + DESCRIPTOR_NODE + 6, node.next);
             put_u32(page, at + DESCRIPTOR_STATE, state);
-            put_bitmap(&mut page[at + DESCRIPTOR_BITMAP..at + DESCRIPTOR_BYTES], description.pages_used);
+            put_bitmap(&mut page[at + DESCRIPTOR_BITMAP..at + DESCRIPTOR_BYTES], description.used);
         }
     }
 }
 
 /// The extents by list, and their links.
 struct Lists {
+    /// Of nobody.
+    free: Vec<u32>,
     shared: ListPair,
     segments: Vec<ListPair>,
     nodes: Vec<Node>,
@@ -233,10 +249,10 @@ fn put_list(page: &mut [u8], at: usize, extents: &[u32]) {
     put_address(page, at + 10, extents.last().copied());
 }
 
-/// Two bits a page, lowest first: free and clean, the latter always set. Used pages come first.
-fn put_bitmap(bitmap: &mut [u8], pages_used: u8) {
+/// Two bits a page, lowest first: free and clean, the latter always set.
+fn put_bitmap(bitmap: &mut [u8], used: u64) {
     bitmap.fill(0xFF);
-    for page in 0..usize::from(pages_used) {
+    for page in (0..EXTENT_PAGES as usize).filter(|page| used >> page & 1 == 1) {
         bitmap[page / 4] &= !(1 << (page % 4 * 2));
     }
 }

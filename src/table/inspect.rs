@@ -52,6 +52,21 @@ pub async fn bytes(connection: &mut MySqlConnection, table: &str) -> Result<Opti
     }
 }
 
+/// Brings a table's files up to date and keeps everybody from changing them until [`unlock_tables`].
+pub async fn flush_for_export(
+    connection: &mut MySqlConnection,
+    schema: &str,
+    table: &str,
+) -> Result<(), sqlx::Error> {
+    let sql = format!("FLUSH TABLES {}.{} FOR EXPORT", quote_name(schema), quote_name(table));
+    connection.execute(AssertSqlSafe(sql)).await.map(|_| ())
+}
+
+/// Gives back what [`flush_for_export`] has locked.
+pub async fn unlock_tables(connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+    connection.execute("UNLOCK TABLES").await.map(|_| ())
+}
+
 /// Makes the optimizer's statistics anew; gives back what the server complains of.
 pub async fn analyze(connection: &mut MySqlConnection, table: &str) -> Result<Vec<String>, sqlx::Error> {
     maintenance(connection, &format!("ANALYZE TABLE {}", quote_name(table))).await

@@ -4,7 +4,7 @@
 use sqlx::{Executor, MySqlConnection};
 
 /// The ledger's tables, made when missing.
-const TABLES: [&str; 3] = [
+const TABLES: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS idembench_load (
         table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
         fingerprint CHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -20,6 +20,10 @@ const TABLES: [&str; 3] = [
         next_row BIGINT UNSIGNED NOT NULL COMMENT 'rows of the piece before this one are in the table',
         PRIMARY KEY (table_name, piece)
     ) ENGINE=InnoDB COMMENT='checkpoints: written in the transaction of the rows'",
+    "CREATE TABLE IF NOT EXISTS idembench_load_fill (
+        table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
+        fill TEXT CHARACTER SET utf8mb4 NOT NULL COMMENT 'JSON'
+    ) ENGINE=InnoDB COMMENT='what the pages of a table look like; fresh where nothing is noted'",
     "CREATE TABLE IF NOT EXISTS idembench_setting (
         name VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
         value_before VARCHAR(255) NOT NULL,
@@ -28,7 +32,11 @@ const TABLES: [&str; 3] = [
 ];
 
 /// The names of the ledger's tables.
-pub const LEDGER_TABLES: [&str; 3] = ["idembench_load", "idembench_load_piece", "idembench_setting"];
+pub const LEDGER_TABLES: [&str; 4] =
+    ["idembench_load", "idembench_load_piece", "idembench_load_fill", "idembench_setting"];
+
+/// The SQLSTATE of a table that is not there.
+const NO_SUCH_TABLE: &str = "42S02";
 
 /// A load as the ledger has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,6 +130,30 @@ pub async fn begin(
     transaction.commit().await
 }
 
+/// Notes what a table's pages look like, as JSON.
+pub async fn note_fill(connection: &mut MySqlConnection, table: &str, fill: &str) -> Result<(), sqlx::Error> {
+    sqlx::query("REPLACE INTO idembench_load_fill (table_name, fill) VALUES (?, ?)")
+        .bind(table)
+        .bind(fill)
+        .execute(connection)
+        .await
+        .map(|_| ())
+}
+
+/// What was noted of a table's pages. Ledgers of older releases have no such notes.
+pub async fn fill(connection: &mut MySqlConnection, table: &str) -> Result<Option<String>, sqlx::Error> {
+    let noted = sqlx::query_scalar("SELECT fill FROM idembench_load_fill WHERE table_name = ?")
+        .bind(table)
+        .fetch_optional(connection)
+        .await;
+    match noted {
+        Err(sqlx::Error::Database(error)) if error.code().is_some_and(|code| code == NO_SUCH_TABLE) => {
+            Ok(None)
+        }
+        noted => noted,
+    }
+}
+
 /// Sets a table's state.
 pub async fn set_state(
     connection: &mut MySqlConnection,
@@ -150,6 +182,7 @@ pub async fn forget(connection: &mut MySqlConnection, table: &str) -> Result<(),
 async fn forget_in(connection: &mut MySqlConnection, table: &str) -> Result<(), sqlx::Error> {
     for sql in [
         "DELETE FROM idembench_load_piece WHERE table_name = ?",
+        "DELETE FROM idembench_load_fill WHERE table_name = ?",
         "DELETE FROM idembench_load WHERE table_name = ?",
     ] {
         sqlx::query(sql).bind(table).execute(&mut *connection).await?;

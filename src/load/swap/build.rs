@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::keys::{Cell, Row, RowMaker};
-use crate::load::Progress;
+use crate::load::{LoadedIndex, Progress};
 use crate::pages::Value;
 use crate::pages::donor::{Donor, DonorError};
 use crate::pages::file::{BuildError, FileBuilder, FileOptions};
-use crate::pages::plan::TablePlan;
+use crate::pages::fill::FillProfile;
+use crate::pages::plan::{IndexPlan, TablePlan};
 use crate::pages::record::RecordMaker;
-use crate::pages::verify::{self, Shape, VerifyError};
+use crate::pages::verify::{self, LeafOrder, Shape, Verified, VerifyError};
 use crate::pages::write::FileSink;
 use crate::server::new_file;
 use crate::spec::table::Table;
@@ -91,6 +92,9 @@ pub(super) struct Workshop {
     pub(super) plan: TablePlan,
     pub(super) table: Table,
     pub(super) maker: Arc<RowMaker>,
+    /// How old each index is to look.
+    pub(super) profiles: Vec<FillProfile>,
+    pub(super) seed: u64,
     /// Where sorted runs go.
     pub(super) scratch: PathBuf,
     /// No page may be younger.
@@ -152,6 +156,10 @@ impl Workshop {
             rows_sorted: self.rows_come_sorted(&job.rows),
             sort_bytes: SORT_BYTES / at_a_time,
             spill_folder: self.scratch.clone(),
+            profiles: self.profiles.clone(),
+            // Partitions differ in which leaf is how full.
+            seed: self.seed ^ job.rows.start,
+            rows: job.rows.end - job.rows.start,
         };
         let mut sink = FileSink::create(&new).map_err(file_error("create", &new))?;
         let mut builder = FileBuilder::new(&self.plan, donor, &options);
@@ -212,9 +220,9 @@ impl Workshop {
     }
 
     /// Verifies all new files.
-    pub(super) fn verify(&self, paths: &[PathBuf], rows: &[u64]) -> Result<(), BuildFileError> {
+    pub(super) fn verify(&self, paths: &[PathBuf], rows: &[u64]) -> Result<Vec<LoadedIndex>, BuildFileError> {
         let verified = verify::files(paths, &Shape::of(&self.table), at_a_time(paths.len()))?;
-        for ((path, verified), expected) in paths.iter().zip(verified).zip(rows) {
+        for ((path, verified), expected) in paths.iter().zip(&verified).zip(rows) {
             let found = verified.indexes.first().map_or(0, |index| index.rows);
             if found != *expected {
                 let (path, found, expected) = (path.clone(), Rows(found), Rows(*expected));
@@ -222,8 +230,21 @@ impl Workshop {
             }
             self.progress.add_rows(*expected);
         }
-        Ok(())
+        Ok(self.plan.indexes().enumerate().map(|(place, index)| summary(place, index, &verified)).collect())
     }
+}
+
+/// One index in all files.
+fn summary(place: usize, plan: &IndexPlan, files: &[Verified]) -> LoadedIndex {
+    let mut order = LeafOrder::default();
+    let mut loaded = LoadedIndex { name: plan.name.clone(), ..LoadedIndex::default() };
+    for index in files.iter().filter_map(|file| file.indexes.get(place)) {
+        loaded.levels = loaded.levels.max(index.levels);
+        loaded.inner_pages += index.inner_pages;
+        order.merge(&index.order);
+    }
+    loaded.leaves = order.summary();
+    loaded
 }
 
 /// A made row's value as the page writer takes it.

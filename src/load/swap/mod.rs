@@ -7,6 +7,7 @@
 //!
 //! A SIGKILL at any point leaves the old table or the new one; the same command finishes the load.
 
+mod age;
 mod build;
 
 use std::collections::BTreeMap;
@@ -19,14 +20,15 @@ use sqlx::MySqlConnection;
 use self::build::{Job, Workshop};
 use super::error::sql;
 use super::plan::Plan;
-use super::{LoadError, LoadRequest, Loaded, Phase, Progress, Verify, Work, prepare, settings, verify};
+use super::{
+    LoadError, LoadRequest, Loaded, LoadedIndex, Phase, Progress, Verify, Work, prepare, settings, verify,
+};
 use crate::keys::RowMaker;
 use crate::pages::plan::TablePlan;
 use crate::pages::refuse::Refusal;
 use crate::server::{
     Exchange, ExchangeError, HaltError, Halted, Home, OpenError, Server, claim_schema, new_file,
 };
-use crate::spec::dataset::Fill;
 use crate::spec::server::OwnedSpec;
 use crate::table::{inspect, ledger, schema};
 
@@ -48,12 +50,6 @@ pub enum SwapError {
         "write {table} as pages: its rows do not go to partitions by day, so only the server knows where each belongs (use --method sql)"
     )]
     NotByDay {
-        /// The table.
-        table: String,
-    },
-    /// Aged pages were asked for.
-    #[error("write {table} as pages: aged pages are not made yet (use --fill fresh)")]
-    Aged {
         /// The table.
         table: String,
     },
@@ -146,6 +142,7 @@ pub async fn swap(
         loaded.rows_per_second = loaded.rows as f64 / fill.max(1e-9);
     }
     loaded.phases = swap.phases;
+    loaded.indexes = swap.indexes;
     progress.enter(Phase::Done, loaded.rows);
     Ok((server, loaded))
 }
@@ -168,6 +165,8 @@ struct Swap<'a> {
     maker: Arc<RowMaker>,
     plan: Plan,
     phases: BTreeMap<String, f64>,
+    /// What the verifier saw.
+    indexes: Vec<LoadedIndex>,
 }
 
 impl<'a> Swap<'a> {
@@ -175,9 +174,6 @@ impl<'a> Swap<'a> {
     fn new(request: &'a LoadRequest, progress: &'a Arc<Progress>) -> Result<Swap<'a>, LoadError> {
         let dataset = &request.dataset;
         let table = dataset.table.name.clone();
-        if dataset.fill == Fill::Aged {
-            return Err(SwapError::Aged { table }.into());
-        }
         let pages = TablePlan::new(&dataset.table)
             .map_err(|refusals| SwapError::Refused { table: table.clone(), refusals })?;
         let maker = Arc::new(RowMaker::new(dataset)?);
@@ -185,7 +181,16 @@ impl<'a> Swap<'a> {
         if dataset.table.partitioning.is_some() && plan.pieces.iter().any(|piece| piece.partition.is_none()) {
             return Err(SwapError::NotByDay { table }.into());
         }
-        Ok(Swap { request, progress, table, pages, maker, plan, phases: BTreeMap::new() })
+        Ok(Swap {
+            request,
+            progress,
+            table,
+            pages,
+            maker,
+            plan,
+            phases: BTreeMap::new(),
+            indexes: Vec::new(),
+        })
     }
 
     fn loaded(&self, rows: Rows) -> Loaded {
@@ -214,6 +219,8 @@ impl<'a> Swap<'a> {
             phases: BTreeMap::new(),
             verified: "count".to_owned(),
             fingerprint: dataset.fingerprint(),
+            fill: dataset.fill.to_string(),
+            indexes: Vec::new(),
         }
     }
 
@@ -278,7 +285,8 @@ impl<'a> Swap<'a> {
         let ends: Vec<u64> = self.plan.pieces.iter().map(|piece| piece.rows.end).collect();
         ledger::begin(connection, &self.table, &entry, &ends)
             .await
-            .map_err(sql("note the load of", &self.table))
+            .map_err(sql("note the load of", &self.table))?;
+        prepare::note_fill(connection, dataset).await
     }
 
     /// Stops the server, builds, exchanges, starts it.
@@ -327,6 +335,8 @@ impl<'a> Swap<'a> {
         let workshop = Arc::new(Workshop {
             plan: self.pages.clone(),
             table: self.request.dataset.table.clone(),
+            profiles: age::profiles(&self.request.dataset, &self.pages),
+            seed: self.request.dataset.seed,
             maker: Arc::clone(&self.maker),
             scratch: halted.scratch(),
             clean_lsn: exchange.clean_lsn(),
@@ -347,18 +357,19 @@ impl<'a> Swap<'a> {
         }
         let started = Instant::now();
         self.progress.enter(Phase::Verifying, self.request.dataset.rows.0);
-        self.in_background(move || workshop.verify(&paths, &rows)).await?;
+        self.indexes = self.in_background(move || workshop.verify(&paths, &rows)).await?;
         self.end_phase("verify_files", started);
         Ok(())
     }
 
     /// Runs what keeps processors and disks busy without blocking the rest.
-    async fn in_background<F>(&self, work: F) -> Result<(), LoadError>
+    async fn in_background<F, T>(&self, work: F) -> Result<T, LoadError>
     where
-        F: FnOnce() -> Result<(), BuildFileError> + Send + 'static,
+        F: FnOnce() -> Result<T, BuildFileError> + Send + 'static,
+        T: Send + 'static,
     {
         match tokio::task::spawn_blocking(work).await {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(made)) => Ok(made),
             Ok(Err(BuildFileError::Stopped)) => {
                 Err(LoadError::Stopped { table: self.table.clone(), rows: crate::units::Rows(0) })
             }
@@ -415,7 +426,8 @@ fn find_file(folder: &Path, table: &str, partition: Option<&str>) -> Option<Path
     found.filter(|_| alike.next().is_none())
 }
 
-fn file_name(name: &str) -> String {
+/// A table or partition name as the server writes it in a path.
+pub(super) fn file_name(name: &str) -> String {
     let mut text = String::new();
     for character in name.chars() {
         match character {

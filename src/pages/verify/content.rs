@@ -48,15 +48,27 @@ pub struct Edge {
     pub children: Vec<(u32, u64)>,
 }
 
-/// The key fields of a record.
+/// The key fields of a record, in one piece: of a shuffled file very many are kept at a time. Each field
+/// is its length plus one in two bytes, or 0 for NULL, and its bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Key(Vec<Option<Vec<u8>>>);
+pub struct Key(Box<[u8]>);
 
 impl Key {
     pub fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.0.hash(&mut hasher);
         hasher.finish()
+    }
+
+    fn fields(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut rest = &self.0[..];
+        std::iter::from_fn(move || {
+            let (length, after) = rest.split_at_checked(2)?;
+            let length = usize::from(u16_at(length, 0));
+            let (field, after) = after.split_at(length.saturating_sub(1));
+            rest = after;
+            Some((length > 0).then_some(field))
+        })
     }
 }
 
@@ -82,7 +94,7 @@ impl IndexPages {
     /// Checks that two records may follow one another in an index.
     pub fn check_order(&self, number: u32, index: usize, a: &Key, b: &Key) -> Result<(), Fault> {
         let shape = &self.shape.indexes[index];
-        let pairs = || a.0.iter().zip(&b.0).map(|(a, b)| (a.as_deref(), b.as_deref()));
+        let pairs = || a.fields().zip(b.fields());
         check_pair(number, shape, pairs)
     }
 
@@ -278,7 +290,15 @@ impl IndexPages {
     }
 
     fn key(&self, page: &[u8]) -> Key {
-        Key(self.fields.iter().map(|span| value(page, *span).map(<[u8]>::to_vec)).collect())
+        let mut bytes = Vec::new();
+        for span in &self.fields {
+            let field = value(page, *span);
+            // Fields are shorter than a page.
+            let length = field.map_or(0, |field| field.len() as u16 + 1);
+            bytes.extend_from_slice(&length.to_be_bytes());
+            bytes.extend_from_slice(field.unwrap_or_default());
+        }
+        Key(bytes.into())
     }
 }
 

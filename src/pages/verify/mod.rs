@@ -9,6 +9,7 @@
 mod content;
 mod extents;
 mod frame;
+mod order;
 mod shape;
 mod tree;
 
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+pub use order::{LeafOrder, OrderSummary};
 pub use shape::Shape;
 
 use content::IndexPages;
@@ -88,8 +90,8 @@ pub struct VerifiedIndex {
     pub inner_pages: u64,
     /// Levels.
     pub levels: u16,
-    /// Bytes of leaf records: with the pages' capacity, how full they are.
-    pub leaf_bytes: u64,
+    /// How full its leaves are and in which order they lie.
+    pub order: LeafOrder,
 }
 
 /// Pages that are read at a time.

@@ -166,8 +166,8 @@ impl Trees {
                     verified.inner_pages += 1;
                 } else {
                     verified.rows += u64::from(node.records);
-                    verified.leaf_bytes += u64::from(node.record_bytes);
                     verified.leaf_pages += 1;
+                    verified.order.add(node.page, node.next, usize::from(node.record_bytes), node.records);
                 }
             }
             level = below;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::{Alphabet, Dataset, Fill, KeyOrder, KeyShape, Recipe};
+use super::{Alphabet, Dataset, KeyOrder, KeyShape, Recipe};
 
 /// Raised when the row maker makes other values from the same dataset, so that tables loaded by an older
 /// program are not taken for the same.
@@ -29,10 +29,7 @@ impl Dataset {
             KeyOrder::Sorted => "sorted",
             KeyOrder::Random => "random",
         };
-        let fill = match self.fill {
-            Fill::Fresh => "fresh",
-            Fill::Aged => "aged",
-        };
+        let fill = self.fill.canonical_text();
         let mut text = format!(
             "rows v{ROW_MAKER_VERSION}\n{definition}\nrows {}\ndays {} from {}\nseed {}\norder {order}\nfill {fill}\n",
             self.rows.0, self.days, self.first_day, self.seed

@@ -3,11 +3,13 @@
 //! - `read` from a built-in name, a folder or a bare `TABLE.sql`; `wire` the file's own shape
 //! - `infer` recipes and claim columns from kinds and keys, where the file says nothing
 //! - `days` the partitions that the days need, and scaling to other rows and days
+//! - `fill` full and in order, or lived in
 //! - `fingerprint` when two datasets hold the same rows
 
 mod builtin;
 mod days;
 mod error;
+mod fill;
 mod fingerprint;
 mod infer;
 mod read;
@@ -17,6 +19,7 @@ mod wire;
 
 pub use builtin::{BuiltIn, built_in};
 pub use error::DatasetError;
+pub use fill::{FILL_PLACES, Fill, IndexAge, TableAge};
 
 use crate::spec::table::Table;
 use crate::units::Rows;
@@ -69,15 +72,6 @@ pub enum KeyOrder {
     Sorted,
     /// In an order unrelated to the key.
     Random,
-}
-
-/// What the pages of the table look like after the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fill {
-    /// As a load leaves them: full and in order.
-    Fresh,
-    /// As random inserts leave them: about 69 % full and shuffled (the pages loader only).
-    Aged,
 }
 
 /// How one column's value is made from (seed, row number).
