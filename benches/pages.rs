@@ -56,15 +56,16 @@ impl PageSink for Memory {
 const ROWS: u64 = 200_000;
 
 fn value(row: &Row, column: usize) -> Value<'_> {
-    match row.cells()[column] {
+    // Looked at in place: copied as a whole it would have to wait for the stores that have just made it.
+    match &row.cells()[column] {
         Cell::Null | Cell::Generated => Value::Null,
-        Cell::Int(number) => Value::Signed(number),
-        Cell::UInt(number) => Value::Unsigned(number),
-        cell @ Cell::Bytes { .. } => Value::Bytes(row.bytes_of(cell)),
-        Cell::Date(day) => Value::Day(day),
-        Cell::Instant(micros) => Value::Micros(micros),
-        Cell::Decimal(unscaled) => Value::Decimal(unscaled),
-        Cell::Enum(ordinal) => Value::Label(ordinal),
+        Cell::Int(number) => Value::Signed(*number),
+        Cell::UInt(number) => Value::Unsigned(*number),
+        cell @ Cell::Bytes { .. } => Value::Bytes(row.bytes_of(*cell)),
+        Cell::Date(day) => Value::Day(*day),
+        Cell::Instant(micros) => Value::Micros(*micros),
+        Cell::Decimal(unscaled) => Value::Decimal(*unscaled),
+        Cell::Enum(ordinal) => Value::Label(*ordinal),
     }
 }
 

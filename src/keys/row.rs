@@ -43,6 +43,7 @@ pub struct Row {
 
 impl Row {
     /// The values, in the order of the maker's columns.
+    #[inline]
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
@@ -53,6 +54,7 @@ impl Row {
     }
 
     /// The bytes of a text or binary cell, nothing for other cells.
+    #[inline]
     pub fn bytes_of(&self, cell: Cell) -> &[u8] {
         match cell {
             Cell::Bytes { start, length } => &self.arena[start as usize..(start + length) as usize],

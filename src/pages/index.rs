@@ -47,6 +47,7 @@ impl PageBuffer {
     }
 
     /// The bytes, to be changed.
+    #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.storage[self.start..self.start + self.length]
     }

@@ -1,6 +1,6 @@
 //! A table compiled into what the record writer needs: each index's fields in the order of its records.
 
-use super::encode::Encoding;
+use super::encode::{Encoding, Step};
 use super::refuse::{self, Refusal};
 use crate::spec::table::{Charset, ColumnKind, Index, KeyPart, Table};
 
@@ -39,6 +39,8 @@ pub struct Field {
     pub column: usize,
     /// How its value is stored.
     pub encoding: Encoding,
+    /// The same as a step to be taken for every row.
+    pub step: Step,
     /// Whether NULL is allowed.
     pub nullable: bool,
     /// `KEY (c(10))`: so many characters only.
@@ -166,6 +168,7 @@ fn field(table: &Table, part: &KeyPart) -> Field {
     Field {
         column: part.column,
         encoding: Encoding::of(&column.kind),
+        step: Step::of(Encoding::of(&column.kind)),
         nullable: column.nullable,
         prefix: part.prefix,
         descending: part.descending,

@@ -1,6 +1,9 @@
 //! A value's bytes on disk, by column kind.
 
 mod decimal;
+mod step;
+
+pub use step::{SLACK_BYTES, Step, encode};
 
 use crate::spec::table::{Charset, ColumnKind, Text};
 
@@ -171,6 +174,9 @@ pub struct DayMemo {
     start_micros: i64,
     /// A DATETIME's date, biased, in place.
     date_time: u64,
+    /// The last DATETIME, and what became of it: leases of a day often end together.
+    last_micros: i64,
+    last: (u32, u64),
 }
 
 impl Default for DayMemo {
@@ -190,6 +196,9 @@ impl DayMemo {
             packed,
             start_micros: i64::from(day) * DAY_MICROS,
             date_time: (date << 17) + 0x80_0000_0000,
+            // No DATETIME.
+            last_micros: i64::MIN,
+            last: (0, 0),
         }
     }
 }
@@ -212,41 +221,43 @@ fn pack_day(day: i32) -> u32 {
 const DAY_RANGE: std::ops::RangeInclusive<i32> = -719_528..=2_932_896;
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// Room behind a value's bytes that [`encode`] may write to: short values are stored as whole words.
-pub const SLACK_BYTES: usize = 8;
-
-/// Writes a value's bytes to the start of `out` and says how many; `out` must hold `bytes_max` and
-/// [`SLACK_BYTES`] more.
+/// Texts, and what is rare.
 #[inline]
-pub fn encode(
-    encoding: Encoding,
-    value: Value<'_>,
-    memo: &mut DayMemo,
+fn encode_text(encoding: Encoding, value: Value<'_>, out: &mut [u8]) -> Result<usize, EncodeError> {
+    match (encoding, value) {
+        (Encoding::Variable { characters_max, padded_to, charset, .. }, Value::Bytes(text)) => {
+            variable_text(text, characters_max, padded_to, charset, out)
+        }
+        (Encoding::Padded { bytes, pad, ascii }, Value::Bytes(text)) => {
+            padded(usize::from(bytes), pad, ascii, text, out)
+        }
+        (Encoding::Decimal { precision, scale }, Value::Decimal(unscaled)) => {
+            decimal::encode(precision, scale, unscaled, out)
+        }
+        (_, other) => Err(misfit(other)),
+    }
+}
+
+#[cold]
+fn misfit(value: Value<'_>) -> EncodeError {
+    if value == Value::Null { EncodeError::NotNullable } else { EncodeError::WrongKind }
+}
+
+#[inline]
+fn variable_text(
+    text: &[u8],
+    characters_max: u16,
+    padded_to: u16,
+    charset: Option<Charset>,
     out: &mut [u8],
 ) -> Result<usize, EncodeError> {
-    match encoding {
-        Encoding::Padded { bytes, pad, ascii } => padded(usize::from(bytes), pad, ascii, value, out),
-        Encoding::Variable { characters_max, padded_to, charset, .. } => {
-            let text = bytes_of(value)?;
-            check_text(text, usize::from(characters_max), charset)?;
-            copy_short(out, text);
-            if text.len() >= usize::from(padded_to) {
-                return Ok(text.len());
-            }
-            out[text.len()..usize::from(padded_to)].fill(b' ');
-            Ok(usize::from(padded_to))
-        }
-        Encoding::Decimal { precision, scale } => match value {
-            Value::Decimal(unscaled) => decimal::encode(precision, scale, unscaled, out),
-            Value::Null => Err(EncodeError::NotNullable),
-            _ => Err(EncodeError::WrongKind),
-        },
-        numeric => {
-            let (bytes, word) = word(numeric, value, memo)?;
-            out[..8].copy_from_slice(&(word << (64 - 8 * bytes)).to_be_bytes());
-            Ok(bytes as usize)
-        }
+    check_text(text, usize::from(characters_max), charset)?;
+    copy_short(out, text);
+    if text.len() >= usize::from(padded_to) {
+        return Ok(text.len());
     }
+    out[text.len()..usize::from(padded_to)].fill(b' ');
+    Ok(usize::from(padded_to))
 }
 
 /// Copies a text without calling a copying routine when it is as short as keys are.
@@ -272,53 +283,31 @@ fn copy_ends<const PIECE: usize>(out: &mut [u8], text: &[u8]) {
     out[last..].copy_from_slice(&text[last..]);
 }
 
-/// Values of at most eight bytes: how many, and they, in the low bytes.
+/// A DATE's word.
 #[inline]
-fn word(encoding: Encoding, value: Value<'_>, memo: &mut DayMemo) -> Result<(u32, u64), EncodeError> {
-    match (encoding, value) {
-        (Encoding::Integer { bytes, signed }, value) => {
-            Ok((u32::from(bytes), integer(8 * u32::from(bytes), signed, value)?))
-        }
-        (Encoding::Date, Value::Day(day)) => {
-            if day != memo.day {
-                in_range(DAY_RANGE.contains(&day))?;
-                *memo = DayMemo::of(day);
-            }
-            Ok((3, u64::from(memo.packed ^ 0x80_0000)))
-        }
-        (Encoding::DateTime { fraction }, Value::Micros(micros)) => date_time(fraction, micros, memo),
-        (Encoding::Timestamp { fraction }, Value::Micros(micros)) => {
-            let seconds = micros.div_euclid(1_000_000);
-            // TIMESTAMP ends in January 2038 and 0 is its own word for "never".
-            in_range((1..=i64::from(i32::MAX)).contains(&seconds))?;
-            Ok(with_fraction(4, seconds as u64, fraction, micros.rem_euclid(1_000_000) as u32))
-        }
-        (Encoding::Enum { labels }, Value::Label(ordinal)) => {
-            in_range((1..=labels).contains(&ordinal))?;
-            Ok((1 + u32::from(labels > 255), u64::from(ordinal)))
-        }
-        (_, Value::Null) => Err(EncodeError::NotNullable),
-        _ => Err(EncodeError::WrongKind),
+fn date(day: i32, memo: &mut DayMemo) -> Result<u64, EncodeError> {
+    if day != memo.day {
+        in_range(DAY_RANGE.contains(&day))?;
+        *memo = DayMemo::of(day);
     }
+    Ok(u64::from(memo.packed ^ 0x80_0000))
 }
 
 #[inline]
-fn bytes_of(value: Value<'_>) -> Result<&[u8], EncodeError> {
-    match value {
-        Value::Bytes(bytes) => Ok(bytes),
-        Value::Null => Err(EncodeError::NotNullable),
-        _ => Err(EncodeError::WrongKind),
-    }
+fn timestamp(fraction: u8, micros: i64) -> Result<(u32, u64), EncodeError> {
+    let seconds = micros.div_euclid(1_000_000);
+    // TIMESTAMP ends in January 2038 and 0 is its own word for "never".
+    in_range((1..=i64::from(i32::MAX)).contains(&seconds))?;
+    Ok(with_fraction(4, seconds as u64, fraction, micros.rem_euclid(1_000_000) as u32))
 }
 
 fn padded(
     bytes: usize,
     pad: u8,
     ascii: bool,
-    value: Value<'_>,
+    text: &[u8],
     out: &mut [u8],
 ) -> Result<usize, EncodeError> {
-    let text = bytes_of(value)?;
     if text.len() > bytes {
         return Err(EncodeError::TooLong);
     }
@@ -335,26 +324,10 @@ fn in_range(inside: bool) -> Result<(), EncodeError> {
 }
 
 #[inline]
-fn integer(bits: u32, signed: bool, value: Value<'_>) -> Result<u64, EncodeError> {
-    let sign = 1 << (bits - 1);
-    let mask = u64::MAX >> (64 - bits);
-    match (value, signed) {
-        (Value::Unsigned(number), false) => in_range(number <= mask).map(|()| number),
-        (Value::Signed(number), true) => {
-            in_range((number >> (bits - 1)) == (number >> 63)).map(|()| (number as u64 & mask) ^ sign)
-        }
-        // A recipe may count upwards in a signed column, or down to zero in an unsigned one.
-        (Value::Unsigned(number), true) => in_range(number < sign).map(|()| number ^ sign),
-        (Value::Signed(number), false) => {
-            in_range(number >= 0 && number as u64 <= mask).map(|()| number as u64)
-        }
-        (Value::Null, _) => Err(EncodeError::NotNullable),
-        _ => Err(EncodeError::WrongKind),
-    }
-}
-
-#[inline]
 fn date_time(fraction: u8, micros: i64, memo: &mut DayMemo) -> Result<(u32, u64), EncodeError> {
+    if micros == memo.last_micros {
+        return Ok(memo.last);
+    }
     let mut within = micros.wrapping_sub(memo.start_micros);
     if !(0..DAY_MICROS).contains(&within) {
         let day = micros.div_euclid(DAY_MICROS);
@@ -368,23 +341,32 @@ fn date_time(fraction: u8, micros: i64, memo: &mut DayMemo) -> Result<(u32, u64)
     let micros = (within as u64 - u64::from(seconds) * 1_000_000) as u32;
     let minutes = seconds / 60;
     let time = (minutes / 60) << 12 | (minutes % 60) << 6 | (seconds - minutes * 60);
-    Ok(with_fraction(5, memo.date_time | u64::from(time), fraction, micros))
+    memo.last_micros = within as i64 + memo.start_micros;
+    memo.last = with_fraction(5, memo.date_time | u64::from(time), fraction, micros);
+    Ok(memo.last)
 }
 
 /// Hundredths in one byte, ten-thousandths in two, millionths in three; digits beyond the column's are cut.
 #[inline]
 fn with_fraction(bytes: u32, whole: u64, fraction: u8, micros: u32) -> (u32, u64) {
     let cut = match fraction {
-        0 => return (bytes, whole),
-        1 => micros / 100_000 * 10,
-        2 => micros / 10_000,
         3 => micros / 1_000 * 10,
-        4 => micros / 100,
-        5 => micros / 10 * 10,
-        _ => micros,
+        6 => micros,
+        0 => return (bytes, whole),
+        rare => cut_rare(rare, micros),
     };
     let fraction_bytes = u32::from(fraction).div_ceil(2);
     (bytes + fraction_bytes, whole << (8 * fraction_bytes) | u64::from(cut))
+}
+
+#[cold]
+fn cut_rare(fraction: u8, micros: u32) -> u32 {
+    match fraction {
+        1 => micros / 100_000 * 10,
+        2 => micros / 10_000,
+        4 => micros / 100,
+        _ => micros / 10 * 10,
+    }
 }
 
 #[inline]

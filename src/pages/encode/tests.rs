@@ -11,7 +11,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn check(kind: ColumnKind, value: Value<'_>, expect: &str) {
     let mut out = [0xEE; 512];
-    let length = encode(Encoding::of(&kind), value, &mut DayMemo::default(), &mut out)
+    let length = encode(Step::of(Encoding::of(&kind)), Encoding::of(&kind), || value, &mut DayMemo::default(), &mut out)
         .unwrap_or_else(|error| panic!("{kind:?} {value:?}: {error}"));
     assert_eq!(hex(&out[..length]), expect, "{kind:?} {value:?}");
 }
@@ -66,7 +66,7 @@ fn decimals_are_packed_nine_digits_in_four_bytes() {
 fn what_does_not_fit_its_column_is_an_error_not_a_wrong_byte() {
     let fails = |kind: ColumnKind, value: Value<'_>, error: EncodeError| {
         let mut out = [0; 512];
-        let got = encode(Encoding::of(&kind), value, &mut DayMemo::default(), &mut out);
+        let got = encode(Step::of(Encoding::of(&kind)), Encoding::of(&kind), || value, &mut DayMemo::default(), &mut out);
         assert_eq!(got, Err(error), "{kind:?} {value:?}");
     };
     let int = |bytes, unsigned| ColumnKind::Integer { bytes, unsigned };

@@ -137,15 +137,15 @@ impl RecordMaker {
         let is_key = positions.start == 0;
         let fields = self.plan.fields[positions.clone()].iter().zip(&mut self.memos[positions]);
         for (place, (field, memo)) in fields.enumerate() {
-            let value = value(field.column);
+            let value = || value(field.column);
             if field.nullable {
                 null_bit += 1;
-                if value == Value::Null {
+                if matches!(value(), Value::Null) {
                     scratch[ORIGIN - RECORD_HEADER - 1 - (null_bit - 1) / 8] |= 1 << ((null_bit - 1) % 8);
                     continue;
                 }
             }
-            let length = encode(field.encoding, value, memo, &mut scratch[end..])
+            let length = encode(field.step, field.encoding, value, memo, &mut scratch[end..])
                 .map_err(|source| RowError::Value { column: field.column, source })?;
             end += length;
             if is_key {
@@ -164,16 +164,16 @@ impl RecordMaker {
     pub fn make_sort_key<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowError> {
         self.sort_key.clear();
         for (field, memo) in self.plan.fields.iter().zip(&mut self.memos) {
-            let value = value(field.column);
+            let value = || value(field.column);
             if field.nullable {
-                let null = value == Value::Null;
+                let null = matches!(value(), Value::Null);
                 self.sort_key.push(u8::from(!null) ^ inversion(field));
                 if null {
                     continue;
                 }
             }
             let out = &mut self.scratch[ORIGIN..];
-            let length = encode(field.encoding, value, memo, out)
+            let length = encode(field.step, field.encoding, value, memo, out)
                 .map_err(|source| RowError::Value { column: field.column, source })?;
             let length = prefix_length(field, &out[..length]);
             push_sort_field(field, &out[..length], &self.plan.name, &mut self.sort_key)?;
