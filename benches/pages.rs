@@ -10,7 +10,7 @@ use std::time::Duration;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use idembench::keys::{Cell, Row, RowMaker};
 use idembench::pages::donor::Donor;
-use idembench::pages::encode::Value;
+use idembench::pages::encode::{Value, Values};
 use idembench::pages::file::{FileBuilder, FileOptions};
 use idembench::pages::format;
 use idembench::pages::index::{PageBuffer, PageSink};
@@ -55,17 +55,49 @@ impl PageSink for Memory {
 
 const ROWS: u64 = 200_000;
 
-fn value(row: &Row, column: usize) -> Value<'_> {
-    // Looked at in place: copied as a whole it would have to wait for the stores that have just made it.
-    match &row.cells()[column] {
-        Cell::Null | Cell::Generated => Value::Null,
-        Cell::Int(number) => Value::Signed(*number),
-        Cell::UInt(number) => Value::Unsigned(*number),
-        cell @ Cell::Bytes { .. } => Value::Bytes(row.bytes_of(*cell)),
-        Cell::Date(day) => Value::Day(*day),
-        Cell::Instant(micros) => Value::Micros(*micros),
-        Cell::Decimal(unscaled) => Value::Decimal(*unscaled),
-        Cell::Enum(ordinal) => Value::Label(*ordinal),
+/// A made row's values as the page writer takes them.
+struct Made<'r>(&'r Row);
+
+impl<'r> Values<'r> for Made<'r> {
+    #[inline(never)]
+    fn value(&self, column: usize) -> Value<'r> {
+        match self.0.cells()[column] {
+            Cell::Null | Cell::Generated => Value::Null,
+            Cell::Int(number) => Value::Signed(number),
+            Cell::UInt(number) => Value::Unsigned(number),
+            cell @ Cell::Bytes { .. } => Value::Bytes(self.0.bytes_of(cell)),
+            Cell::Date(day) => Value::Day(day),
+            Cell::Instant(micros) => Value::Micros(micros),
+            Cell::Decimal(unscaled) => Value::Decimal(unscaled),
+            Cell::Enum(ordinal) => Value::Label(ordinal),
+        }
+    }
+
+    #[inline(always)]
+    fn number(&self, column: usize) -> Value<'r> {
+        match &self.0.cells()[column] {
+            Cell::UInt(number) => Value::Unsigned(*number),
+            Cell::Enum(ordinal) => Value::Label(*ordinal),
+            Cell::Int(number) => Value::Signed(*number),
+            _ => self.value(column),
+        }
+    }
+
+    #[inline(always)]
+    fn time(&self, column: usize) -> Value<'r> {
+        match &self.0.cells()[column] {
+            Cell::Instant(micros) => Value::Micros(*micros),
+            Cell::Date(day) => Value::Day(*day),
+            _ => self.value(column),
+        }
+    }
+
+    #[inline(always)]
+    fn text(&self, column: usize) -> Value<'r> {
+        match &self.0.cells()[column] {
+            cell @ Cell::Bytes { .. } => Value::Bytes(self.0.bytes_of(*cell)),
+            _ => self.value(column),
+        }
     }
 }
 
@@ -87,7 +119,7 @@ fn build<S: PageSink<Error = Infallible>>(
     let mut row = Row::default();
     for number in 0..ROWS {
         maker.fill(number, &mut row);
-        builder.push(|column| value(&row, column), sink).expect("the datasets are right");
+        builder.push(Made(&row), sink).expect("the datasets are right");
     }
     builder.finish(sink).expect("the datasets are right").bytes
 }

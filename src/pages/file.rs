@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::donor::Donor;
-use super::encode::Value;
+use super::encode::Values;
 use super::fill::FillProfile;
 use super::format::{EXTENT_PAGES, PAGE_BYTES};
 use super::index::{Aging, IndexBuilder, IndexError, IndexSummary, PageSink};
@@ -113,16 +113,16 @@ impl FileBuilder {
         builder
     }
 
-    /// Appends a row; `value` gives a column's value by its index in the table.
+    /// Appends a row.
     #[inline]
     pub fn push<'v, S: PageSink>(
         &mut self,
-        value: impl Fn(usize) -> Value<'v>,
+        values: impl Values<'v>,
         sink: &mut S,
     ) -> Result<(), BuildError<S::Error>> {
         let row = self.rows;
         let bad_row = |source| BuildError::Row { row, source };
-        self.row_maker.make_row(&value).map_err(bad_row)?;
+        self.row_maker.make_row(&values).map_err(bad_row)?;
         if let Some(clustered) = &mut self.clustered {
             let pushed = clustered.push(&self.row_maker, &mut self.space, sink);
             pushed.map_err(|source| failed(&self.row_maker, source))?;
@@ -135,7 +135,7 @@ impl FileBuilder {
             pushed.map_err(|source| unsorted(&self.row_maker, source))?;
         }
         for (maker, sorter) in &mut self.secondary {
-            maker.make_sort_key(&value).map_err(bad_row)?;
+            maker.make_sort_key(&values).map_err(bad_row)?;
             sorter.push(maker.sort_key(), &[]).map_err(|source| unsorted(maker, source))?;
         }
         self.rows += 1;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::keys::{Cell, Row, RowMaker};
 use crate::load::{LoadedIndex, Progress};
-use crate::pages::Value;
 use crate::pages::donor::{Donor, DonorError};
+use crate::pages::encode::{Value, Values};
 use crate::pages::file::{BuildError, FileBuilder, FileOptions};
 use crate::pages::fill::FillProfile;
 use crate::pages::plan::{IndexPlan, TablePlan};
@@ -167,7 +167,7 @@ impl Workshop {
         let mut row = Row::default();
         for number in job.rows.clone() {
             self.maker.fill(number, &mut row);
-            builder.push(|column| value(&row, column), &mut sink).map_err(build_error)?;
+            builder.push(Made(&row), &mut sink).map_err(build_error)?;
             if (number + 1 - job.rows.start).is_multiple_of(ROWS_BETWEEN_LOOKS) {
                 self.progress.add_rows(ROWS_BETWEEN_LOOKS);
                 if self.progress.is_stopped() || failed() {
@@ -206,7 +206,7 @@ impl Workshop {
         let mut key = |number: u64| {
             self.maker.fill(number, &mut row);
             // A row that cannot be made is reported when its turn comes.
-            maker.make_row(|column| value(&row, column)).ok().map(|()| maker.sort_key().to_vec())
+            maker.make_row(&Made(&row)).ok().map(|()| maker.sort_key().to_vec())
         };
         let mut rises = |first: u64| match (key(first), key(first + 1)) {
             (Some(a), Some(b)) => a < b,
@@ -247,18 +247,48 @@ fn summary(place: usize, plan: &IndexPlan, files: &[Verified]) -> LoadedIndex {
     loaded
 }
 
-/// A made row's value as the page writer takes it.
-#[inline]
-fn value(row: &Row, column: usize) -> Value<'_> {
-    // Looked at in place: copied as a whole it would have to wait for the stores that have just made it.
-    match &row.cells()[column] {
-        Cell::Null | Cell::Generated => Value::Null,
-        Cell::Int(number) => Value::Signed(*number),
-        Cell::UInt(number) => Value::Unsigned(*number),
-        cell @ Cell::Bytes { .. } => Value::Bytes(row.bytes_of(*cell)),
-        Cell::Date(day) => Value::Day(*day),
-        Cell::Instant(micros) => Value::Micros(*micros),
-        Cell::Decimal(unscaled) => Value::Decimal(*unscaled),
-        Cell::Enum(ordinal) => Value::Label(*ordinal),
+/// A made row's values as the page writer takes them.
+struct Made<'r>(&'r Row);
+
+impl<'r> Values<'r> for Made<'r> {
+    #[inline(never)]
+    fn value(&self, column: usize) -> Value<'r> {
+        match self.0.cells()[column] {
+            Cell::Null | Cell::Generated => Value::Null,
+            Cell::Int(number) => Value::Signed(number),
+            Cell::UInt(number) => Value::Unsigned(number),
+            cell @ Cell::Bytes { .. } => Value::Bytes(self.0.bytes_of(cell)),
+            Cell::Date(day) => Value::Day(day),
+            Cell::Instant(micros) => Value::Micros(micros),
+            Cell::Decimal(unscaled) => Value::Decimal(unscaled),
+            Cell::Enum(ordinal) => Value::Label(ordinal),
+        }
+    }
+
+    #[inline(always)]
+    fn number(&self, column: usize) -> Value<'r> {
+        match &self.0.cells()[column] {
+            Cell::UInt(number) => Value::Unsigned(*number),
+            Cell::Enum(ordinal) => Value::Label(*ordinal),
+            Cell::Int(number) => Value::Signed(*number),
+            _ => self.value(column),
+        }
+    }
+
+    #[inline(always)]
+    fn time(&self, column: usize) -> Value<'r> {
+        match &self.0.cells()[column] {
+            Cell::Instant(micros) => Value::Micros(*micros),
+            Cell::Date(day) => Value::Day(*day),
+            _ => self.value(column),
+        }
+    }
+
+    #[inline(always)]
+    fn text(&self, column: usize) -> Value<'r> {
+        match &self.0.cells()[column] {
+            cell @ Cell::Bytes { .. } => Value::Bytes(self.0.bytes_of(*cell)),
+            _ => self.value(column),
+        }
     }
 }

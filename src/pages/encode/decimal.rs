@@ -15,12 +15,7 @@ fn digits_bytes(digits: u8) -> usize {
 }
 
 /// Writes a number that was multiplied by 10 to the power of `scale`; says how many bytes.
-pub(super) fn encode(
-    precision: u8,
-    scale: u8,
-    unscaled: i64,
-    out: &mut [u8],
-) -> Result<usize, EncodeError> {
+pub(super) fn encode(precision: u8, scale: u8, unscaled: i64, out: &mut [u8]) -> Result<usize, EncodeError> {
     let magnitude = u128::from(unscaled.unsigned_abs());
     let power = |digits: u8| 10u128.checked_pow(u32::from(digits));
     in_range(power(precision).is_none_or(|limit| magnitude < limit))?;

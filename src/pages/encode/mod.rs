@@ -3,7 +3,7 @@
 mod decimal;
 mod step;
 
-pub use step::{SLACK_BYTES, Step, encode};
+pub use step::{SLACK_BYTES, Step, Values, encode};
 
 use crate::spec::table::{Charset, ColumnKind, Text};
 
@@ -301,13 +301,7 @@ fn timestamp(fraction: u8, micros: i64) -> Result<(u32, u64), EncodeError> {
     Ok(with_fraction(4, seconds as u64, fraction, micros.rem_euclid(1_000_000) as u32))
 }
 
-fn padded(
-    bytes: usize,
-    pad: u8,
-    ascii: bool,
-    text: &[u8],
-    out: &mut [u8],
-) -> Result<usize, EncodeError> {
+fn padded(bytes: usize, pad: u8, ascii: bool, text: &[u8], out: &mut [u8]) -> Result<usize, EncodeError> {
     if text.len() > bytes {
         return Err(EncodeError::TooLong);
     }
@@ -341,7 +335,7 @@ fn date_time(fraction: u8, micros: i64, memo: &mut DayMemo) -> Result<(u32, u64)
     let micros = (within as u64 - u64::from(seconds) * 1_000_000) as u32;
     let minutes = seconds / 60;
     let time = (minutes / 60) << 12 | (minutes % 60) << 6 | (seconds - minutes * 60);
-    memo.last_micros = within as i64 + memo.start_micros;
+    memo.last_micros = within + memo.start_micros;
     memo.last = with_fraction(5, memo.date_time | u64::from(time), fraction, micros);
     Ok(memo.last)
 }

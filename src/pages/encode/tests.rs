@@ -11,8 +11,15 @@ fn hex(bytes: &[u8]) -> String {
 
 fn check(kind: ColumnKind, value: Value<'_>, expect: &str) {
     let mut out = [0xEE; 512];
-    let length = encode(Step::of(Encoding::of(&kind)), Encoding::of(&kind), || value, &mut DayMemo::default(), &mut out)
-        .unwrap_or_else(|error| panic!("{kind:?} {value:?}: {error}"));
+    let length = encode(
+        Step::of(Encoding::of(&kind)),
+        Encoding::of(&kind),
+        &|_| value,
+        0,
+        &mut DayMemo::default(),
+        &mut out,
+    )
+    .unwrap_or_else(|error| panic!("{kind:?} {value:?}: {error}"));
     assert_eq!(hex(&out[..length]), expect, "{kind:?} {value:?}");
 }
 
@@ -41,11 +48,7 @@ fn values_are_stored_as_a_real_server_stores_them() {
         Value::Bytes("cü".as_bytes()),
         "63c3bc20202020202020",
     );
-    check(
-        ColumnKind::VarChar(text(9, Charset::Utf8mb4)),
-        Value::Bytes("héllo".as_bytes()),
-        "68c3a96c6c6f",
-    );
+    check(ColumnKind::VarChar(text(9, Charset::Utf8mb4)), Value::Bytes("héllo".as_bytes()), "68c3a96c6c6f");
     check(ColumnKind::Binary(4), Value::Bytes(&[1, 0]), "01000000");
     check(ColumnKind::VarBinary(4), Value::Bytes(&[1, 0]), "0100");
     check(ColumnKind::Enum(vec!["NEW".into(), "DONE".into()]), Value::Label(2), "02");
@@ -66,7 +69,14 @@ fn decimals_are_packed_nine_digits_in_four_bytes() {
 fn what_does_not_fit_its_column_is_an_error_not_a_wrong_byte() {
     let fails = |kind: ColumnKind, value: Value<'_>, error: EncodeError| {
         let mut out = [0; 512];
-        let got = encode(Step::of(Encoding::of(&kind)), Encoding::of(&kind), || value, &mut DayMemo::default(), &mut out);
+        let got = encode(
+            Step::of(Encoding::of(&kind)),
+            Encoding::of(&kind),
+            &|_| value,
+            0,
+            &mut DayMemo::default(),
+            &mut out,
+        );
         assert_eq!(got, Err(error), "{kind:?} {value:?}");
     };
     let int = |bytes, unsigned| ColumnKind::Integer { bytes, unsigned };
@@ -83,17 +93,9 @@ fn what_does_not_fit_its_column_is_an_error_not_a_wrong_byte() {
         Value::Bytes("é".as_bytes()),
         EncodeError::NotInCharset,
     );
-    fails(
-        ColumnKind::VarChar(text(9, Charset::Utf8mb4)),
-        Value::Bytes(&[0xC3]),
-        EncodeError::NotInCharset,
-    );
+    fails(ColumnKind::VarChar(text(9, Charset::Utf8mb4)), Value::Bytes(&[0xC3]), EncodeError::NotInCharset);
     fails(ColumnKind::Enum(vec!["A".into()]), Value::Label(2), EncodeError::OutOfRange);
-    fails(
-        ColumnKind::Decimal { precision: 4, scale: 2 },
-        Value::Decimal(10_000),
-        EncodeError::OutOfRange,
-    );
+    fails(ColumnKind::Decimal { precision: 4, scale: 2 }, Value::Decimal(10_000), EncodeError::OutOfRange);
     fails(ColumnKind::Date, Value::Null, EncodeError::NotNullable);
     fails(ColumnKind::Date, Value::Signed(1), EncodeError::WrongKind);
 }

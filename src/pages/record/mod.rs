@@ -5,7 +5,7 @@
 //! Beside the record stands its *sort key*: bytes that compare as the server compares the index's key.
 //! A secondary record is made back from its sort key, so sorting needs to carry nothing else.
 
-use super::encode::{DayMemo, EncodeError, Encoding, Value, copy_short, encode};
+use super::encode::{DayMemo, EncodeError, Encoding, Value, Values, copy_short, encode};
 use super::format::{RECORD_HEADER, ROW_ROLL_POINTER, ROW_TRANSACTION};
 use super::plan::{Field, IndexPlan, KeyText};
 use crate::spec::table::Charset;
@@ -110,10 +110,10 @@ impl RecordMaker {
 
     /// Makes a clustered record and its sort key from a row; `value` gives a column's value.
     #[inline]
-    pub fn make_row<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowError> {
+    pub fn make_row<'v>(&mut self, values: &impl Values<'v>) -> Result<(), RowError> {
         self.begin();
         let (key_fields, fields) = (self.plan.key_fields, self.plan.fields.len());
-        self.make_fields(0..key_fields, &value)?;
+        self.make_fields(0..key_fields, values)?;
         let mut at = ORIGIN;
         for (field, length) in self.plan.fields[..key_fields].iter().zip(&self.key_lengths) {
             let stored = &self.scratch[at..at + length];
@@ -121,7 +121,7 @@ impl RecordMaker {
             at += length;
         }
         self.end_row_key();
-        self.make_fields(key_fields..fields, &value)
+        self.make_fields(key_fields..fields, values)
     }
 
     /// Appends fields to the record.
@@ -129,7 +129,7 @@ impl RecordMaker {
     fn make_fields<'v>(
         &mut self,
         positions: std::ops::Range<usize>,
-        value: &impl Fn(usize) -> Value<'v>,
+        values: &impl Values<'v>,
     ) -> Result<(), RowError> {
         // In registers while fields are made.
         let (mut start, mut end, mut null_bit) = (self.start, self.end, self.null_bit);
@@ -137,15 +137,14 @@ impl RecordMaker {
         let is_key = positions.start == 0;
         let fields = self.plan.fields[positions.clone()].iter().zip(&mut self.memos[positions]);
         for (place, (field, memo)) in fields.enumerate() {
-            let value = || value(field.column);
             if field.nullable {
                 null_bit += 1;
-                if matches!(value(), Value::Null) {
+                if matches!(values.value(field.column), Value::Null) {
                     scratch[ORIGIN - RECORD_HEADER - 1 - (null_bit - 1) / 8] |= 1 << ((null_bit - 1) % 8);
                     continue;
                 }
             }
-            let length = encode(field.step, field.encoding, value, memo, &mut scratch[end..])
+            let length = encode(field.step, field.encoding, values, field.column, memo, &mut scratch[end..])
                 .map_err(|source| RowError::Value { column: field.column, source })?;
             end += length;
             if is_key {
@@ -161,19 +160,18 @@ impl RecordMaker {
 
     /// Makes a secondary entry's sort key from a row.
     #[inline]
-    pub fn make_sort_key<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowError> {
+    pub fn make_sort_key<'v>(&mut self, values: &impl Values<'v>) -> Result<(), RowError> {
         self.sort_key.clear();
         for (field, memo) in self.plan.fields.iter().zip(&mut self.memos) {
-            let value = || value(field.column);
             if field.nullable {
-                let null = matches!(value(), Value::Null);
+                let null = matches!(values.value(field.column), Value::Null);
                 self.sort_key.push(u8::from(!null) ^ inversion(field));
                 if null {
                     continue;
                 }
             }
             let out = &mut self.scratch[ORIGIN..];
-            let length = encode(field.step, field.encoding, value, memo, out)
+            let length = encode(field.step, field.encoding, values, field.column, memo, out)
                 .map_err(|source| RowError::Value { column: field.column, source })?;
             let length = prefix_length(field, &out[..length]);
             push_sort_field(field, &out[..length], &self.plan.name, &mut self.sort_key)?;

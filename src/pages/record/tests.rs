@@ -86,7 +86,7 @@ fn parts(record: Record<'_>, null_bytes: usize) -> (String, String, String) {
 fn a_clustered_record_is_that_of_a_real_server_but_for_its_transaction() {
     let plan = TablePlan::new(&golden_table()).unwrap();
     let mut maker = RecordMaker::new(&plan.clustered);
-    maker.make_row(golden_row(Value::Null)).unwrap();
+    maker.make_row(&golden_row(Value::Null)).unwrap();
     let (lengths, nulls, data) = parts(maker.record(), plan.clustered.null_bytes);
     assert_eq!((lengths.as_str(), nulls.as_str()), ("060a03", "0a"));
     let c36: String = b"01234567-89ab-cdef-0123-456789abcdef".iter().map(|b| format!("{b:02x}")).collect();
@@ -103,7 +103,7 @@ fn a_clustered_record_is_that_of_a_real_server_but_for_its_transaction() {
 fn a_length_of_200_takes_two_bytes_where_300_characters_are_allowed() {
     let plan = TablePlan::new(&golden_table()).unwrap();
     let mut maker = RecordMaker::new(&plan.clustered);
-    maker.make_row(golden_row(Value::Bytes(&[b'x'; 200]))).unwrap();
+    maker.make_row(&golden_row(Value::Bytes(&[b'x'; 200]))).unwrap();
     let (lengths, nulls, _) = parts(maker.record(), 1);
     assert_eq!((lengths.as_str(), nulls.as_str()), ("c880060a03", "02"));
 }
@@ -112,7 +112,7 @@ fn a_length_of_200_takes_two_bytes_where_300_characters_are_allowed() {
 fn a_secondary_record_is_that_of_a_real_server() {
     let plan = TablePlan::new(&golden_table()).unwrap();
     let mut maker = RecordMaker::new(&plan.secondary[0]);
-    maker.make_sort_key(golden_row(Value::Null)).unwrap();
+    maker.make_sort_key(&golden_row(Value::Null)).unwrap();
     let sort_key = maker.sort_key().to_vec();
     maker.make_entry(&sort_key);
     let (lengths, nulls, data) = parts(maker.record(), 0);
@@ -138,7 +138,7 @@ fn a_unique_secondary_record_marks_its_null() {
         (Value::Null, "01", "0000000000000007", None),
         (Value::Signed(9), "00", "800000090000000000000007", Some(5)),
     ] {
-        maker.make_sort_key(|column| if column == 0 { Value::Unsigned(7) } else { value }).unwrap();
+        maker.make_sort_key(&|column: usize| if column == 0 { Value::Unsigned(7) } else { value }).unwrap();
         let sort_key = maker.sort_key().to_vec();
         maker.make_entry(&sort_key);
         assert_eq!(parts(maker.record(), 1), (String::new(), nulls.to_owned(), data.to_owned()));
@@ -150,7 +150,7 @@ fn a_unique_secondary_record_marks_its_null() {
 fn node_pointers_have_the_leafs_bitmap_width_without_its_bits() {
     let plan = TablePlan::new(&golden_table()).unwrap();
     let mut maker = RecordMaker::new(&plan.clustered);
-    maker.make_row(golden_row(Value::Null)).unwrap();
+    maker.make_row(&golden_row(Value::Null)).unwrap();
     let mut pointer = maker.node_pointer();
     pointer.set_child(0x0102_0304);
     let (lengths, nulls, data) = parts(pointer.record(), 1);
@@ -161,7 +161,7 @@ fn node_pointers_have_the_leafs_bitmap_width_without_its_bits() {
 fn a_sorted_row_comes_back_with_its_key() {
     let plan = TablePlan::new(&golden_table()).unwrap();
     let mut maker = RecordMaker::new(&plan.clustered);
-    maker.make_row(golden_row(Value::Bytes(&[b'x'; 200]))).unwrap();
+    maker.make_row(&golden_row(Value::Bytes(&[b'x'; 200]))).unwrap();
     let (bytes, origin) = (maker.record().bytes.to_vec(), maker.record().origin);
     let (sort_key, pointer) = (maker.sort_key().to_vec(), maker.node_pointer());
     let mut other = RecordMaker::new(&plan.clustered);
@@ -176,7 +176,7 @@ fn keys_that_the_server_would_sort_otherwise_are_refused() {
     let mut maker = RecordMaker::new(&plan.clustered);
     for bad in [&b"a "[..], b"a\tb"] {
         let row = golden_row(Value::Null);
-        let made = maker.make_row(|column| if column == 0 { Value::Bytes(bad) } else { row(column) });
+        let made = maker.make_row(&|column: usize| if column == 0 { Value::Bytes(bad) } else { row(column) });
         assert!(matches!(made, Err(RowError::KeyText { column: 0, .. })), "{made:?}");
     }
 }
