@@ -34,12 +34,14 @@ pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
 }
 
 /// The error chain in one line, outermost act first, each cause once.
+///
+/// Our own errors hold their cause's words in their text, because they are also stored and shown where no
+/// chain is; contexts and foreign errors may not. So a cause is added only where its words are not yet there.
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain() {
         let text = cause.to_string().replace('\n', " ");
-        // Many libraries repeat their source in their own text.
-        if line.ends_with(&text) {
+        if line.contains(&text) {
             continue;
         }
         if !line.is_empty() {
