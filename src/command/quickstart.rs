@@ -29,7 +29,7 @@ pub async fn run(args: QuickstartArgs) -> anyhow::Result<ExitCode> {
 
 fn plan(args: &QuickstartArgs) -> anyhow::Result<Plan> {
     let overrides = Overrides { rows: args.rows, duration: args.duration, ..Overrides::default() };
-    let suite = Suite::read("quickstart")?.with_overrides(&overrides);
+    let suite = Suite::read("quickstart")?.with_overrides(&overrides)?;
     let dataset = Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?;
     Ok(Plan { suite, dataset, out: args.out.clone() })
 }

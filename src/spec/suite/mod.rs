@@ -9,7 +9,7 @@ mod read;
 mod tests;
 mod wire;
 
-pub use overrides::{Overrides, RateOverride};
+pub use overrides::{OverrideError, Overrides, RateOverride};
 pub use read::{BuiltIn, SuiteError, built_in};
 
 use crate::units::{PerSecond, Rows, Span};

@@ -45,9 +45,50 @@ impl FromStr for RateOverride {
     }
 }
 
+/// Why values cannot go before a suite's own.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum OverrideError {
+    /// A value of which nothing can be made.
+    #[error("{flag} must be above zero, such as {flag} {example}")]
+    Zero {
+        /// The flag.
+        flag: &'static str,
+        /// A value that would do.
+        example: &'static str,
+    },
+    /// No step is left.
+    #[error("no step of {suite} has `{text}` in its name (--step): its steps are {known}")]
+    NoStep {
+        /// The suite.
+        suite: String,
+        /// What was looked for.
+        text: String,
+        /// The names that there are.
+        known: String,
+    },
+}
+
+impl Overrides {
+    fn check(&self) -> Result<(), OverrideError> {
+        let zero = |flag, example| Err(OverrideError::Zero { flag, example });
+        match self {
+            Overrides { rows: Some(Rows(0)), .. } => zero("--rows", "10M"),
+            Overrides { days: Some(0), .. } => zero("--days", "7"),
+            Overrides { connections: Some(0), .. } => zero("--connections", "16"),
+            Overrides { duration: Some(duration), .. } if duration.0.is_zero() => zero("--duration", "30s"),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Suite {
     /// The suite with these values instead of its own. Steps that then are the same are run once.
-    pub fn with_overrides(mut self, overrides: &Overrides) -> Suite {
+    ///
+    /// # Errors
+    /// Values of zero, and a text that is in no step's name.
+    pub fn with_overrides(mut self, overrides: &Overrides) -> Result<Suite, OverrideError> {
+        overrides.check()?;
+        let known = self.step_names();
         if let Some(dataset) = &overrides.dataset {
             self.dataset.clone_from(dataset);
         }
@@ -62,13 +103,25 @@ impl Suite {
             }
         }
         self.steps = steps;
-        self
+        match &overrides.step {
+            Some(text) if self.steps.is_empty() => {
+                Err(OverrideError::NoStep { suite: self.name, text: text.clone(), known })
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The steps' names, each once, in words for a person.
+    fn step_names(&self) -> String {
+        let mut names: Vec<String> = self.steps.iter().map(|step| format!("`{}`", step.name)).collect();
+        names.dedup();
+        names.join(", ")
     }
 }
 
 impl Step {
     fn with_overrides(mut self, overrides: &Overrides) -> Step {
-        let connections = overrides.connections.unwrap_or(self.load.connections()).max(1);
+        let connections = overrides.connections.unwrap_or(self.load.connections());
         self.load = match (overrides.rate, self.load) {
             (Some(RateOverride::Open(rate)), _) | (None, Load::Open { rate, .. }) => {
                 Load::Open { rate, connections }

@@ -92,18 +92,26 @@ fn an_unknown_suite_is_answered_with_the_known_ones() {
 #[test]
 fn the_command_line_goes_before_the_file() {
     let suite = parse(&step("rate = [1, 2, \"max\"]\n")).expect("a suite");
-    let closed = suite.clone().with_overrides(&Overrides {
+    let overridden = |overrides: &Overrides| suite.clone().with_overrides(overrides);
+    let closed = overridden(&Overrides {
         rate: Some("max".parse().expect("a rate")),
         connections: Some(3),
         duration: Some(Span::seconds(7)),
         ..Overrides::default()
-    });
+    })
+    .expect("a suite");
     // Three steps have become one and the same.
     assert_eq!(closed.steps.len(), 1);
     assert_eq!(closed.steps[0].load, Load::Closed { connections: 3 });
     assert_eq!(closed.steps[0].duration, Span::seconds(7));
-    let none = Overrides { step: Some("other".to_owned()), ..Overrides::default() };
-    assert!(suite.clone().with_overrides(&none).steps.is_empty());
-    assert_eq!(suite.clone().with_overrides(&Overrides::default()), suite);
+    assert_eq!(overridden(&Overrides::default()), Ok(suite.clone()));
     assert!("fast".parse::<RateOverride>().is_err());
+}
+
+#[test]
+fn a_step_that_is_not_there_is_answered_with_the_names_that_are() {
+    let suite = parse(&step("rate = [1, 2]\n")).expect("a suite");
+    let other = Overrides { step: Some("other".to_owned()), ..Overrides::default() };
+    let error = suite.with_overrides(&other).expect_err("there is none").to_string();
+    assert_eq!(error, "no step of s has `other` in its name (--step): its steps are `a`");
 }
