@@ -52,26 +52,16 @@ const RULES: &[Rule] = &[
     wide_primary_key,
 ];
 
-/// Judges every CREATE TABLE of a text.
+/// Judges the CREATE TABLE of a text.
 ///
 /// # Errors
-/// Text that is no SQL, or holds no CREATE TABLE that can be read.
+/// Text that is no SQL, holds no CREATE TABLE that can be read, or holds further statements.
 pub fn audit(sql: &str) -> Result<Vec<Finding>, DdlError> {
-    let tables = super::read_tables(sql)?;
-    if tables.is_empty() {
-        return Err(DdlError::NoTable);
+    match super::read_only_table(sql)? {
+        Ok(table) => Ok(audit_table(&table)),
+        Err(unreadable @ (DdlError::NotSql { .. } | DdlError::Unexpected { .. })) => Err(unreadable),
+        Err(refused) => Ok(vec![refusal("", &refused)]),
     }
-    let mut findings = Vec::new();
-    for table in tables {
-        match table {
-            Ok(table) => findings.extend(audit_table(&table)),
-            Err(unreadable @ (DdlError::NotSql { .. } | DdlError::Unexpected { .. })) => {
-                return Err(unreadable);
-            }
-            Err(refused) => findings.push(refusal("", &refused)),
-        }
-    }
-    Ok(findings)
 }
 
 /// Judges one table.

@@ -14,6 +14,13 @@ pub enum DdlError {
     },
     /// There is no CREATE TABLE in the text.
     NoTable,
+    /// A statement beside the CREATE TABLE.
+    FurtherStatement {
+        /// Line, from 1.
+        line: u64,
+        /// How it begins.
+        statement: String,
+    },
     /// A token does not fit.
     Unexpected {
         /// Line, from 1.
@@ -97,6 +104,7 @@ impl DdlError {
     pub fn line(&self) -> Option<u64> {
         match self {
             DdlError::NotSql { line, .. }
+            | DdlError::FurtherStatement { line, .. }
             | DdlError::Unexpected { line, .. }
             | DdlError::UnsupportedColumn { line, .. }
             | DdlError::Unsupported { line, .. }
@@ -110,6 +118,11 @@ impl DdlError {
         match self {
             DdlError::NotSql { line, reason } => format!("line {line}: not SQL ({reason})"),
             DdlError::NoTable => "no CREATE TABLE in the text".to_owned(),
+            DdlError::FurtherStatement { line, statement } => {
+                format!(
+                    "line {line}: `{statement}` is a further statement, and only one CREATE TABLE is read"
+                )
+            }
             DdlError::Unexpected { line, expected, found } => {
                 format!("line {line}: expected {expected}, found {found}")
             }
@@ -165,6 +178,10 @@ impl DdlError {
             DdlError::PartitionNameTwice { .. } => "rename one".to_owned(),
             DdlError::NoPartitions => {
                 "add `(PARTITION p20260101 VALUES LESS THAN ('2026-01-02'))`".to_owned()
+            }
+            DdlError::FurtherStatement { .. } => {
+                "keep one CREATE TABLE in the file (comments and SET statements may stand beside it)"
+                    .to_owned()
             }
             DdlError::NoTable => "write the statement as SHOW CREATE TABLE prints it".to_owned(),
             DdlError::NotSql { .. } | DdlError::Unexpected { .. } | DdlError::UnknownColumn { .. } => {

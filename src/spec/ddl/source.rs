@@ -151,6 +151,15 @@ impl<'a> Source<'a> {
         self.next = self.next.saturating_sub(tokens);
     }
 
+    /// The next two words, as a person would name the statement that starts here: `DROP TABLE`.
+    pub(super) fn head(&self) -> String {
+        let next = [self.peek(), self.peek_at(1)].into_iter().flatten();
+        next.take_while(|token| **token != Token::SemiColon)
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
     /// Skips to behind the next `;`, or to the end.
     pub(super) fn skip_statement(&mut self) {
         while let Some(token) = self.take() {

@@ -58,6 +58,9 @@ pub(super) fn read_table(source: &mut Source<'_>) -> Result<Table, DdlError> {
         true => Some(read_partitioning(source, &columns)?),
         false => None,
     };
+    if !matches!(source.peek(), None | Some(Token::SemiColon)) {
+        return Err(source.unexpected("`;` or the end of the statement"));
+    }
     let mut table = Table {
         name,
         columns,
@@ -190,6 +193,12 @@ fn read_options(source: &mut Source<'_>) -> Result<WrittenCharset, DdlError> {
                 let what = format!("ENGINE={engine}");
                 return Err(DdlError::Unsupported { line, what, reason: "use ENGINE=InnoDB" });
             }
+        } else if ["CREATE", "DROP", "INSERT", "ALTER", "SELECT", "AS", "SET"]
+            .iter()
+            .any(|next| source.word(next))
+        {
+            source.step_back(1);
+            return Err(source.unexpected("a table option, or `;` before the next statement"));
         } else {
             source.take(); // ROW_FORMAT, COMMENT, AUTO_INCREMENT and the like.
         }

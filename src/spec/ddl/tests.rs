@@ -147,3 +147,25 @@ fn more_than_8192_partitions_are_refused() {
     let sql = format!("CREATE TABLE t (n INT) PARTITION BY RANGE (n) ({})", partitions.join(", "));
     assert_eq!(parse_table(&sql), Err(DdlError::TooManyPartitions { partitions: 8_193 }));
 }
+
+#[test]
+fn what_a_dump_writes_around_a_table_is_passed_over() {
+    let dump = "-- MySQL dump\n/*!40101 SET @saved_cs_client = @@character_set_client */;\n
+        DROP TABLE IF EXISTS `t`;\nSET NAMES utf8mb4;\nCREATE TABLE `t` (a INT) ENGINE=InnoDB;;\n
+        /*!40101 SET character_set_client = @saved_cs_client */;\n-- done\n";
+    assert_eq!(parse_table(dump).unwrap().name, "t");
+}
+
+#[test]
+fn a_statement_beside_the_table_is_refused_with_its_line() {
+    for further in ["DROP TABLE t;", "CREATE TABLE u (a INT);", "INSERT INTO t VALUES (1)"] {
+        let sql = format!("CREATE TABLE t (a INT);\n\n{further}");
+        let error = parse_table(&sql).unwrap_err();
+        assert!(matches!(error, DdlError::FurtherStatement { line: 3, .. }), "{error}");
+    }
+    // Without `;` between them, and a table made from a query.
+    for sql in ["CREATE TABLE t (a INT)\nCREATE TABLE u (a INT)", "CREATE TABLE t (a INT)\nSELECT 1"] {
+        let error = parse_table(sql).unwrap_err();
+        assert!(matches!(error, DdlError::Unexpected { line: 2, .. }), "{error}");
+    }
+}
