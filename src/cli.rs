@@ -306,13 +306,13 @@ pub struct ListArgs {
 )]
 pub struct ReportArgs {
     /// A run's directory: its report is drawn again
-    #[arg(value_name = "RUN", required_unless_present = "splice")]
+    #[arg(value_name = "RUN", required_unless_present_any = ["splice", "check"])]
     pub run: Option<PathBuf>,
     /// Fill this document's marked regions with the tables of the runs that the markers name
     #[arg(long, value_name = "FILE.md", conflicts_with = "run")]
     pub splice: Option<PathBuf>,
     /// With --splice: change nothing, exit 1 if the document is out of step
-    #[arg(long, requires = "splice")]
+    #[arg(long)]
     pub check: bool,
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use idembench::report::splice::splice;
+use idembench::report::splice::{SpliceError, splice};
 use idembench::results::Run;
 
 #[test]
@@ -17,7 +17,10 @@ fn marked_regions_are_in_step_with_their_runs() {
             let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
             serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
         };
-        let spliced = splice(&text, read).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let spliced = match splice(&text, read) {
+            Err(SpliceError::NoMarkers) => continue,
+            spliced => spliced.unwrap_or_else(|error| panic!("{name}: {error}")),
+        };
         assert_eq!(text, spliced, "{name} is not in step: idembench report --splice {name}");
     }
 }

@@ -15,6 +15,10 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     if let Some(document) = &args.splice {
         return into_document(document, args.check);
     }
+    anyhow::ensure!(
+        !args.check,
+        "check a document: --check goes with --splice, as in `idembench report --splice README.md --check`"
+    );
     if let Some(directory) = &args.run {
         report::write(&store::read(directory)?, directory)?;
         print_out(&format!("{}", directory.join("report.html").display()));

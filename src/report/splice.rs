@@ -18,6 +18,12 @@ const CLOSING: &str = "<!-- /idembench -->";
 /// Why a text could not be spliced.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SpliceError {
+    /// There is nothing to fill.
+    #[error(
+        "it has no marked region — add these two lines where a run's table should stand: `{OPENING}results/RUN -->` \
+         and `{CLOSING}`"
+    )]
+    NoMarkers,
     /// A region does not end.
     #[error("failed to splice line {line}: the region of {run} has no `{CLOSING}` before the next one")]
     FindEnd {
@@ -37,11 +43,15 @@ pub enum SpliceError {
 }
 
 /// The text with every marked region filled anew; `read` finds a run by the path that a marker names,
-/// relative to the text's own place. Equal to the input if everything was in step.
+/// relative to the text's own place. Equal to the input if everything was in step. A marker stands at the start
+/// of a line; one within a line or a fenced block only talks of markers.
 pub fn splice(text: &str, mut read: impl FnMut(&str) -> Result<Run, String>) -> Result<String, SpliceError> {
     let mut spliced = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, from_marker)) = rest.split_once(OPENING) {
+    let mut regions = 0;
+    while let Some(at) = next_marker(rest) {
+        let (before, from_marker) = (&rest[..at], &rest[at + OPENING.len()..]);
+        regions += 1;
         spliced.push_str(before);
         let line = spliced.matches('\n').count() + 1;
         let (path, body) = from_marker.split_once("-->").unwrap_or((from_marker, ""));
@@ -55,8 +65,20 @@ pub fn splice(text: &str, mut read: impl FnMut(&str) -> Result<Run, String>) -> 
         spliced.push_str(&format!("{OPENING}{path} -->\n{}\n{CLOSING}", region(&run, path)));
         rest = after;
     }
+    if regions == 0 {
+        return Err(SpliceError::NoMarkers);
+    }
     spliced.push_str(rest);
     Ok(spliced)
+}
+
+/// Where the next opening marker stands.
+fn next_marker(text: &str) -> Option<usize> {
+    text.match_indices(OPENING).map(|(at, _)| at).find(|at| {
+        let before = &text[..*at];
+        let fences = before.lines().filter(|line| line.trim_start().starts_with("```")).count();
+        (before.is_empty() || before.ends_with('\n')) && fences % 2 == 0
+    })
 }
 
 /// What stands between the markers: the step table, what must not be missed, and where it comes from.
