@@ -152,3 +152,73 @@ fn help_comes_with_an_example_for_every_command() {
         assert!(output.status.success() && said.contains("Example"), "{command}: {said}");
     }
 }
+
+#[test]
+fn a_file_with_further_statements_is_refused_with_the_line() {
+    let file = format!("{GOOD_TABLE}\nDROP TABLE t;\nINSERT INTO t VALUES ('a', '2026-01-01');\n");
+    let expected = ["t.sql", "line 10", "`DROP TABLE`", "one CREATE TABLE"];
+    check(&[("t.sql", &file)], &["schema", "check", "t.sql"], 2, &expected);
+    check(&[("t.sql", &file)], &["load", "t.sql"], 2, &expected);
+}
+
+#[test]
+fn figures_of_zero_are_refused_before_a_server_is_started() {
+    for (flag, zero) in [("--rows", "0"), ("--days", "0"), ("--connections", "0"), ("--duration", "0s")] {
+        check(&[], &["run", "claim", flag, zero], 2, &[flag, "above zero"]);
+    }
+    check(&[], &["run", "claim", "--rate", "0"], 2, &["--rate", "above zero"]);
+    check(&[], &["quickstart", "--rows", "0"], 2, &["--rows", "above zero"]);
+    check(&[], &["quickstart", "--duration", "0s"], 2, &["--duration", "above zero"]);
+    check(&[], &["load", "t_idem", "--rows", "0"], 2, &["rows must be at least 1"]);
+    check(&[], &["load", "t_idem", "--days", "0"], 2, &["days must be at least 1"]);
+}
+
+#[test]
+fn an_unknown_step_is_answered_with_the_names_that_exist() {
+    check(&[], &["run", "quickstart", "--step", "zzz"], 2, &["zzz", "`claim, full key`", "no partition key"]);
+}
+
+#[test]
+fn a_document_without_markers_is_told_which_lines_to_add() {
+    let quoted = "Write `<!-- idembench report --splice x -->` into it.\n";
+    let expected = ["doc.md", "<!-- idembench report --splice results/RUN -->", "<!-- /idembench -->"];
+    for text in ["no marker\n", quoted] {
+        check(&[("doc.md", text)], &["report", "--splice", "doc.md", "--check"], 2, &expected);
+        check(&[("doc.md", text)], &["report", "--splice", "doc.md"], 2, &expected);
+    }
+}
+
+#[test]
+fn a_check_without_a_document_is_a_usage_error() {
+    check(&[], &["report", "--check"], 2, &["--check goes with --splice"]);
+    check(&[], &["report", "results", "--check"], 2, &["--check goes with --splice"]);
+}
+
+#[test]
+fn an_error_says_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.sql"), "CREATE TABLE t (a JSON);").unwrap();
+    std::fs::write(folder.path().join("bad.toml"), "x = ").unwrap();
+    for arguments in [
+        &["report", "/nowhere"][..],
+        &["report", "--splice", "/nowhere.md"],
+        &["schema", "check", "/nowhere.sql"],
+        &["load", "bad.sql"],
+        &["run", "bad.toml"],
+        &["run", "/nowhere.toml"],
+        &["run", "claim", "--dataset", "/nowhere", "--rate", "fast"],
+        &["load", "t_idem", "--server", "mysql://u@127.0.0.1:1/x"],
+        &["load", "t_idem", "--server", "nonsense"],
+        &["load", "t_idem", "--data-directory", "/proc/nowhere"],
+        &["server", "up"],
+    ] {
+        let output = idembench(folder.path(), arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        let words: Vec<&str> = said.split_whitespace().collect();
+        let phrases: Vec<&[&str]> = words.windows(4).collect();
+        for (position, phrase) in phrases.iter().enumerate() {
+            assert!(!phrases[position + 1..].contains(phrase), "{phrase:?} comes twice in: {said}");
+        }
+    }
+}
