@@ -102,7 +102,11 @@ impl Suite {
         };
         let wire: WireSuite = toml::from_str(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            at(offset, error.message().trim().replace('\n', " "))
+            let what = error.message().trim().replace('\n', " ");
+            match what.starts_with("missing field").then(|| incomplete_step(text)).flatten() {
+                Some((offset, step)) => at(offset, format!("{step}: {what}")),
+                None => at(offset, what),
+            }
         })?;
         let mut steps: Vec<Step> = Vec::new();
         for step in &wire.steps {
@@ -127,6 +131,26 @@ impl Suite {
         let WireSuite { description, dataset, rows, days, .. } = wire;
         Ok(Suite { name: name.to_owned(), description, dataset, rows, days, steps })
     }
+}
+
+/// Keys that every step must have.
+const STEP_NEEDS: [&str; 5] = ["name", "workload", "statement", "rate", "duration"];
+
+/// Where the first step that lacks a key begins, and what a person calls it. The reader of TOML reports what
+/// is missing at the start of the list, which is far from the step at fault.
+fn incomplete_step(text: &str) -> Option<(usize, String)> {
+    #[derive(serde::Deserialize)]
+    struct Loose {
+        step: Vec<Spanned<toml::Table>>,
+    }
+    let steps = toml::from_str::<Loose>(text).ok()?.step;
+    let lacks = |step: &toml::Table| STEP_NEEDS.iter().any(|key| !step.contains_key(*key));
+    let (index, step) = steps.iter().enumerate().find(|(_, step)| lacks(step.get_ref()))?;
+    let called = match step.get_ref().get("name").and_then(toml::Value::as_str) {
+        Some(name) => format!("step `{name}`"),
+        None => format!("[[step]] number {}", index + 1),
+    };
+    Some((step.span().start, called))
 }
 
 /// The steps that one `[[step]]` stands for: each rate with each number of connections.

@@ -77,6 +77,9 @@ fn bad_files_are_refused_with_their_line() {
     check_refused(&step("rate = 1\nbatch = 5\n"), 3, "sweep");
     check_refused(&step("rate = 1\nexponent = 0.9\n"), 3, "zipfian");
     check_refused(&step("rate = 1\nwarm_up = { at_least = \"9s\", at_most = \"3s\" }\n"), 3, "at_least");
+    check_refused(&step("rate = 1\nwarm_up = \"1s\"\n"), 9, "{ at_least = \"3s\", at_most = \"15s\" }");
+    check_refused(&format!("{}[[step]]\nname = \"b\"\n", step("rate = 1\n")), 9, "step `b`: missing field");
+    check_refused(&format!("{}[[step]]\nrate = 1\n", step("rate = 1\n")), 9, "[[step]] number 2: missing");
     check_refused(&format!("{}{}", step("rate = 1\n"), step("rate = 1\n")), 9, "same name");
     check_refused("step = []\n", 1, "no [[step]]");
     check_refused("[[step]\n", 3, "");

@@ -67,8 +67,9 @@ pub(super) enum WireTargets {
     NewestDay,
 }
 
+/// `warm_up = { at_least = "3s", at_most = "15s" }`
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a pair such as { at_least = \"3s\", at_most = \"15s\" }")]
 pub(super) struct WireWarmUp {
     pub at_least: Span,
     pub at_most: Span,
