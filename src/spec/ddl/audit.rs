@@ -36,9 +36,16 @@ const KEY_BYTES_MAX: u64 = 3072;
 /// From here on a primary key that every secondary index repeats is worth a word.
 const KEY_BYTES_WIDE: u64 = 256;
 
+/// InnoDB's limit of columns in a table, generated ones included (error 1117).
+const COLUMNS_MAX: usize = 1017;
+/// MySQL's limit of a row's bytes, lengths of text included (error 1118).
+const ROW_BYTES_MAX: u64 = 65_535;
+
 type Rule = fn(&Table) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
+    too_many_columns,
+    row_too_long,
     key_too_long,
     no_primary_key,
     instant_in_the_dedupe_key,
@@ -76,8 +83,44 @@ fn refusal(table: &str, fault: &DdlError) -> Finding {
     Finding { severity: Severity::Error, table: table.to_owned(), what: fault.what(), advice: fault.advice() }
 }
 
+fn error(table: &Table, what: String, advice: String) -> Finding {
+    Finding { severity: Severity::Error, table: table.name.clone(), what, advice }
+}
+
 fn warning(table: &Table, what: String, advice: &str) -> Finding {
     Finding { severity: Severity::Warning, table: table.name.clone(), what, advice: advice.to_owned() }
+}
+
+fn too_many_columns(table: &Table) -> Vec<Finding> {
+    let columns = table.columns.len();
+    let advice = format!(
+        "MySQL refuses this table (1117): InnoDB takes at most {COLUMNS_MAX} columns; split the table"
+    );
+    let what = format!("the table has {columns} columns");
+    (columns > COLUMNS_MAX).then(|| error(table, what, advice)).into_iter().collect()
+}
+
+/// Every column at its longest, as the server's record has it; NULL bits are left out, so that nothing is refused
+/// that MySQL takes.
+fn row_too_long(table: &Table) -> Vec<Finding> {
+    let bytes: u64 = table
+        .columns
+        .iter()
+        .map(|column| part_bytes_max(&column.kind, None) + length_bytes(&column.kind))
+        .sum();
+    let what = format!("a row may be {bytes} bytes long");
+    let advice = format!(
+        "MySQL refuses this table (1118): a row holds at most {ROW_BYTES_MAX} bytes; use shorter columns"
+    );
+    (bytes > ROW_BYTES_MAX).then(|| error(table, what, advice)).into_iter().collect()
+}
+
+/// The bytes that say how long a value is.
+fn length_bytes(kind: &ColumnKind) -> u64 {
+    match kind {
+        ColumnKind::VarChar(_) | ColumnKind::VarBinary(_) => 1 + u64::from(part_bytes_max(kind, None) > 255),
+        _ => 0,
+    }
 }
 
 fn key_too_long(table: &Table) -> Vec<Finding> {
@@ -417,5 +460,26 @@ mod tests {
             "CREATE TABLE t (k varchar(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, PRIMARY KEY (k))",
         );
         assert_eq!(found.unwrap()[0].severity, Severity::Error);
+    }
+
+    #[test]
+    fn more_columns_or_bytes_than_a_table_holds_are_errors() {
+        let table = |columns: usize, kind: &str| {
+            let columns: Vec<_> = (0..columns).map(|number| format!("c{number} {kind}")).collect();
+            format!(
+                "CREATE TABLE t ({}, PRIMARY KEY (c0)) CHARSET=ascii COLLATE=ascii_bin",
+                columns.join(", ")
+            )
+        };
+        check(&table(1_200, "INT NOT NULL"), &["!the table has 1200 columns"]);
+        check(&table(1_017, "INT NOT NULL"), &[]);
+        check(&table(256, "VARCHAR(255) NOT NULL"), &["!a row may be 65536 bytes long"]);
+        check(&table(255, "VARCHAR(255) NOT NULL"), &[]);
+    }
+
+    #[test]
+    fn brackets_however_deep_are_read() {
+        let (open, close) = ("(".repeat(200_000), ")".repeat(200_000));
+        check(&format!("CREATE TABLE t (a INT NOT NULL, CHECK {open}a > 0{close}, PRIMARY KEY (a))"), &[]);
     }
 }
