@@ -246,11 +246,36 @@ pub enum VerifyArg {
     Off,
 }
 
+const RUN_HELP: &str = r#"Examples:
+  idembench run quickstart
+  idembench run claim --rate 2000/s --connections 16 --duration 30s
+  idembench run my_suite.toml --rate max        (closed loop, labelled as such)
+
+A suite is a TOML file; each [[step]] is one measurement, lists of rates and connections are multiplied out:
+
+  description = "Claims at two rates"
+  dataset = "t_idem"
+  rows = "1M"
+
+  [[step]]
+  name = "claim, full key"
+  workload = "claim"
+  statement = "full_key"   # or no_partition_key, sweep_skip_locked, sweep_key_list
+  rate = ["500/s", "1000/s"]   # or "max": closed loop
+  connections = 16
+  duration = "30s"
+  lease = "1s"
+  warm_up = { at_least = "3s", at_most = "15s" }
+
+The built-in suites travel in the program (datasets/suites/ in its source): `idembench list` names them,
+`idembench list --source claim` prints one to begin with. Further keys of a step: targets, losing_share,
+duplicate_share, batch (datasets/README.md).
+
+The last line on standard output is the run's directory."#;
+
 /// `run`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  idembench run quickstart\n  idembench run claim --rate 2000/s --connections 16 --duration 30s\n  idembench run my_suite.toml --rate max        (closed loop, labelled as such)\n\nThe last line on standard output is the run's directory."
-)]
+#[command(after_help = RUN_HELP)]
 pub struct RunArgs {
     /// A built-in suite or a TOML file
     #[arg(value_name = "SUITE|FILE.toml")]
@@ -289,11 +314,16 @@ pub struct RunArgs {
 
 /// `list`
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  idembench list claim      the steps of one suite")]
+#[command(
+    after_help = "Examples:\n  idembench list claim                         the steps of one suite\n  idembench list --source claim > mine.toml    a suite's file, to begin your own with"
+)]
 pub struct ListArgs {
     /// A suite (built-in or file) whose steps are shown
     #[arg(value_name = "SUITE")]
     pub suite: Option<String>,
+    /// Print the file of a built-in suite, or the files of a built-in dataset
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["suite", "json"])]
+    pub source: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -222,3 +222,32 @@ fn an_error_says_nothing_twice() {
         }
     }
 }
+
+#[test]
+fn the_suite_in_the_help_and_every_built_in_one_can_be_pasted() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = idembench(folder.path(), &["run", "--help"]);
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    let from = help.find("  description = ").expect("an example");
+    let until = help.find("The built-in suites").expect("its end");
+    let mut files = vec![help[from..until].to_owned()];
+    for suite in ["quickstart", "claim"] {
+        let printed = idembench(folder.path(), &["list", "--source", suite]);
+        files.push(String::from_utf8_lossy(&printed.stdout).into_owned());
+    }
+    for file in files {
+        check(&[("mine.toml", &file)], &["list", "mine.toml"], 0, &["claim, ", "rows in 7 days"]);
+    }
+    let dataset = ["table.sql", "CREATE TABLE `t_idem`", "[columns"];
+    check(&[], &["list", "--source", "t_idem"], 0, &dataset);
+    check(&[], &["list", "--source", "nosuch"], 2, &["nosuch", "quickstart", "t_idem_hash"]);
+    check(&[], &["list"], 0, &["t_idem, 10M rows in 7 days", "list --source"]);
+}
+
+#[test]
+fn a_step_that_lacks_a_key_or_says_it_wrongly_is_named_with_its_line() {
+    let head = "description = \"d\"\ndataset = \"t_idem\"\n[[step]]\nname = \"x\"\nworkload = \"claim\"\n";
+    check(&[("s.toml", head)], &["run", "s.toml"], 2, &["s.toml, line 3", "step `x`", "statement"]);
+    let warm_up = format!("{head}warm_up = \"1s\"\n");
+    check(&[("s.toml", &warm_up)], &["run", "s.toml"], 2, &["line 6", "{ at_least = \"3s\", at_most"]);
+}

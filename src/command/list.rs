@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::screen::{Screen, print_json};
+use super::screen::{Screen, print_json, print_out};
 use crate::cli::ListArgs;
 use crate::report::text;
 use crate::spec::dataset::{self, Dataset};
@@ -10,11 +10,37 @@ use crate::spec::suite::{self, Suite};
 
 /// Runs the command.
 pub fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
-    match &args.suite {
-        Some(suite) => steps(&Suite::read(suite)?, args.json)?,
-        None => everything(args.json)?,
+    match (&args.suite, &args.source) {
+        (_, Some(name)) => source(name)?,
+        (Some(suite), None) => steps(&Suite::read(suite)?, args.json)?,
+        (None, None) => everything(args.json)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files behind a built-in name, to begin one's own with.
+fn source(name: &str) -> anyhow::Result<()> {
+    if let Some(found) = suite::built_in().iter().find(|found| found.name == name) {
+        print_out(found.toml.trim_end());
+        return Ok(());
+    }
+    let Some(found) = dataset::built_in().iter().find(|found| found.name == name) else {
+        let suites = suite::built_in().iter().map(|found| found.name);
+        let known: Vec<_> = suites.chain(dataset::built_in().iter().map(|found| found.name)).collect();
+        anyhow::bail!(
+            "print the source of {name}: nothing built in has that name — use one of {}",
+            known.join(", ")
+        );
+    };
+    print_out(&format!("# {name}/dataset.toml\n{}", found.toml.trim_end()));
+    print_out(&format!("\n# {name}/table.sql\n{}", found.table_sql.trim_end()));
+    Ok(())
+}
+
+/// `10M rows in 7 days`: what a suite loads, its own figures or those of its dataset.
+fn loads(suite: &Suite) -> anyhow::Result<String> {
+    let dataset = Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?;
+    Ok(format!("{}, {} rows in {} days", dataset.name, dataset.rows.short(), dataset.days))
 }
 
 fn steps(suite: &Suite, json: bool) -> anyhow::Result<()> {
@@ -26,6 +52,7 @@ fn steps(suite: &Suite, json: bool) -> anyhow::Result<()> {
     }
     let screen = Screen::new(false);
     screen.line("suite", &format!("{} · {}", suite.name, suite.description));
+    screen.line("", &format!("on {}", loads(suite)?));
     for line in lines {
         screen.line("", &line);
     }
@@ -55,8 +82,12 @@ fn everything(json: bool) -> anyhow::Result<()> {
     for (position, suite) in suites.iter().enumerate() {
         screen.line(
             if position == 0 { "suites" } else { "" },
-            &format!("{:<22}{}", suite.name, suite.description),
+            &format!("{:<22}{} ({})", suite.name, suite.description, loads(suite)?),
         );
     }
+    screen.line(
+        "source",
+        "idembench list --source NAME prints a suite's or dataset's file, to begin your own with",
+    );
     Ok(())
 }
