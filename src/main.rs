@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use idembench::cli::Cli;
 use idembench::command;
+use idembench::server::stopped_by;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -16,13 +17,14 @@ fn main() -> ExitCode {
         Err(error) => return failed(&anyhow::Error::new(error).context("start the runtime")),
     };
     match runtime.block_on(command::dispatch(cli.command)) {
-        Ok(code) => code,
+        // Stopped by a signal and tidied up: the code that a shell reports of such an end.
+        Ok(code) => stopped_by().map_or(code, |signal| ExitCode::from(signal.exit_code())),
         Err(error) => failed(&error),
     }
 }
 
-/// One line: what was being done, to which thing, why it failed, what to do. Exit code 2.
+/// One line: what was being done, to which thing, why it failed, what to do. Exit code 2, or the signal's.
 fn failed(error: &anyhow::Error) -> ExitCode {
     eprintln!("{}", command::one_line(error));
-    ExitCode::from(2)
+    ExitCode::from(stopped_by().map_or(2, |signal| signal.exit_code()))
 }

@@ -10,7 +10,7 @@ use super::screen::{Bar, Screen, print_json};
 use super::{age, server_choice};
 use crate::cli::{FillArg, LoadArgs, MethodArg, VerifyArg};
 use crate::load::{self, LoadRequest, Loaded, Method, Phase, Progress, Verify};
-use crate::server::{Server, stop_signal};
+use crate::server::{Server, attend_signals, stop_signal};
 use crate::spec::dataset::{Dataset, Fill};
 use crate::spec::server::ServerSpec;
 use crate::units::{Bytes, Rows, Span, grouped, three_digits};
@@ -22,10 +22,19 @@ pub async fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let loaded = match args.method {
         MethodArg::Swap => swap(&args, &request, &screen).await?,
         MethodArg::Auto | MethodArg::Sql => {
-            let server = server_choice::open(&args.server, &screen).await?;
-            let loaded = fill(&server, &request, &screen).await;
+            let mut server = server_choice::open(&args.server, &screen).await?;
+            let _attending = attend_signals();
+            let loaded = match fill(&server, &request, &screen).await {
+                Ok(loaded) => loaded,
+                Err(error) => {
+                    let error = server_choice::explained(&mut server, error).await;
+                    // It failed already: that the server cannot be closed either is no news.
+                    let _ = server.close().await;
+                    return Err(error);
+                }
+            };
             server.close().await?;
-            loaded?
+            loaded
         }
     };
     if args.json {
@@ -71,6 +80,7 @@ fn request(args: &LoadArgs, age: Option<Fill>) -> anyhow::Result<LoadRequest> {
 
 /// Loads with a bar, and stops in order on a signal: what was changed on the server is restored.
 pub async fn fill(server: &Server, request: &LoadRequest, screen: &Screen) -> anyhow::Result<Loaded> {
+    let _attending = attend_signals();
     let progress = Arc::new(Progress::default());
     let stop_on_signal = tokio::spawn(stop_on_signal(progress.clone()));
     let loading = load::load(server, request, &progress);
@@ -92,6 +102,7 @@ async fn swap(args: &LoadArgs, request: &LoadRequest, screen: &Screen) -> anyhow
     };
     let server = server_choice::open(&args.server, screen).await?;
     let home = server_choice::home()?;
+    let _attending = attend_signals();
     let progress = Arc::new(Progress::default());
     let stop_on_signal = tokio::spawn(stop_on_signal(progress.clone()));
     let loading = load::swap(server, &spec, &home, request, &progress);

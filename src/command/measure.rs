@@ -6,12 +6,12 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::screen::{Bar, Screen};
-use super::{doctor, load};
+use super::{doctor, load, server_choice};
 use crate::drive::{Options, Progress, Stop, Target};
 use crate::load::{LoadRequest, Loaded, Method, Verify};
 use crate::report::{self, text};
 use crate::results::{self, DatasetDescription, Interval, Run, RunStatus, StepResult, Tool, store};
-use crate::server::{Server, machine, stop_signal};
+use crate::server::{Server, attend_signals, machine, stop_signal};
 use crate::spec::dataset::Dataset;
 use crate::spec::suite::{Step, Suite};
 use crate::table::{inspect, ledger, row_counts};
@@ -31,6 +31,13 @@ pub struct Plan {
     pub out: PathBuf,
 }
 
+impl Plan {
+    /// The most connections that a step takes.
+    pub fn connections(&self) -> u32 {
+        self.suite.steps.iter().map(|step| step.load.connections()).max().unwrap_or(0)
+    }
+}
+
 /// A saved run.
 pub struct Measured {
     /// The run.
@@ -40,9 +47,16 @@ pub struct Measured {
 }
 
 /// Loads what is missing, drives every step, saves after each, draws the report.
-pub async fn run(server: &Server, plan: &Plan, screen: &Screen) -> anyhow::Result<Measured> {
+///
+/// Once the run has a directory it is saved as failed with what it has, whatever happens.
+pub async fn run(server: &mut Server, plan: &Plan, screen: &Screen) -> anyhow::Result<Measured> {
     probe(&plan.out)?;
-    let loaded = load::fill(server, &load_request(plan), screen).await?;
+    let _attending = attend_signals();
+    server.room_for(plan.connections()).await?;
+    let loaded = match load::fill(server, &load_request(plan), screen).await {
+        Ok(loaded) => loaded,
+        Err(error) => return Err(server_choice::explained(server, error).await),
+    };
     let mut run = begin(server, plan, &loaded).await?;
     let directory = store::create_directory(&plan.out, &mut run)?;
     store::save(&directory, &run)?;
@@ -52,7 +66,9 @@ pub async fn run(server: &Server, plan: &Plan, screen: &Screen) -> anyhow::Resul
     watch_signals.abort();
     end(&mut run, &driven, &stop);
     store::save(&directory, &run)?;
-    driven?;
+    if let Some(failure) = &run.failure {
+        screen.warn(&format!("the run failed: {failure}"));
+    }
     report::write(&run, &directory)?;
     say_where(&directory, screen);
     Ok(Measured { run, directory })
@@ -72,6 +88,9 @@ pub async fn adopt_fill(server: &Server, dataset: &mut Dataset) -> anyhow::Resul
 fn probe(out: &Path) -> anyhow::Result<()> {
     let file = out.join(".idembench-probe");
     let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(&file, "probe"));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&file);
+    }
     written
         .with_context(|| format!("write results under {} — name another folder with --out", out.display()))?;
     std::fs::remove_file(&file).with_context(|| format!("remove {}", file.display()))
@@ -138,7 +157,7 @@ fn describe(dataset: &Dataset, loaded: &Loaded, create_table: String) -> Dataset
 /// Drives the steps in order. A failed step does not keep the later ones from running, unless the server is
 /// gone; what was measured is saved after each.
 async fn drive_steps(
-    server: &Server,
+    server: &mut Server,
     plan: &Plan,
     run: &mut Run,
     directory: &Path,
@@ -170,12 +189,11 @@ async fn drive_steps(
         run.steps.push(result);
         run.finished_at = now();
         store::save(directory, run)?;
-        if run.steps[position].failure.is_some() && server.connect().await.is_err() {
-            anyhow::bail!(
-                "run step `{}`: the server is gone — see its error log and {}",
-                step.name,
-                directory.display()
-            );
+        if run.steps[position].failure.is_some()
+            && let Err(gone) = server.connect().await
+        {
+            let gone = server_choice::explained(server, gone.into()).await;
+            return Err(gone.context(format!("run step `{}`: the server is gone", step.name)));
         }
     }
     Ok(())

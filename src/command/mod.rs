@@ -17,9 +17,19 @@ mod server_choice;
 use std::process::ExitCode;
 
 use crate::cli::Command;
+use crate::server::{unattended_signal, watch_signals};
 
-/// Runs a command. `Ok` carries 0 (done) or 1 (the answer is "no"); an error means exit code 2.
+/// Runs a command. `Ok` carries 0 (done) or 1 (the answer is "no"); an error means exit code 2. After a signal
+/// to which the command does not attend itself it is dropped, and a server that it owns stops with it.
 pub async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+    watch_signals();
+    tokio::select! {
+        done = execute(command) => done,
+        signal = unattended_signal() => Err(anyhow::anyhow!("stopped by {signal}")),
+    }
+}
+
+async fn execute(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Quickstart(args) => quickstart::run(args).await,
         Command::Doctor(args) => doctor::run(args).await,

@@ -9,6 +9,7 @@ use super::screen::{Screen, print_json, print_out};
 use super::server_choice;
 use crate::cli::RunArgs;
 use crate::results::RunStatus;
+use crate::server::attend_signals;
 use crate::spec::dataset::Dataset;
 use crate::spec::suite::{Overrides, Suite};
 
@@ -16,11 +17,13 @@ use crate::spec::suite::{Overrides, Suite};
 pub async fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     let screen = Screen::new(args.json);
     let mut plan = plan(&args)?;
-    let server = server_choice::open(&args.server, &screen).await?;
+    let mut server = server_choice::open_for(&args.server, plan.connections(), &screen).await?;
+    let _attending = attend_signals();
     measure::adopt_fill(&server, &mut plan.dataset).await?;
-    let measured = measure::run(&server, &plan, &screen).await;
-    server.close().await?;
+    let measured = measure::run(&mut server, &plan, &screen).await;
+    let closed = server.close().await;
     let measured = measured?;
+    server_choice::closed_after(&measured.run, closed, &screen);
     match args.json {
         true => print_json(&measured.run)?,
         false => print_out(&format!("{}", measured.directory.display())),

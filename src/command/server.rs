@@ -24,7 +24,9 @@ async fn up(args: ServerUpArgs) -> anyhow::Result<ExitCode> {
     let ServerSpec::Owned(spec) = server_choice::spec(&args.server)? else {
         bail!("start a server: only an owned server can be started — leave --server out");
     };
-    let status = server::up(&spec, &server_choice::home()?).await?;
+    let home = server_choice::home()?;
+    let starting = async { Ok(server::up(&spec, &home).await?) };
+    let status = server_choice::unless_stopped(&spec, &home, starting).await?;
     show(args.json, "up", &status)?;
     Ok(ExitCode::SUCCESS)
 }

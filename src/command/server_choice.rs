@@ -6,7 +6,8 @@ use anyhow::{Context, bail};
 
 use crate::cli::ServerArgs;
 use crate::command::screen::Screen;
-use crate::server::{self, Home, Server};
+use crate::results::{Run, RunStatus};
+use crate::server::{self, CloseError, Home, Server, StopSignal};
 use crate::spec::server::{OwnedSpec, ServerSpec, Written};
 use crate::units::Span;
 
@@ -29,6 +30,7 @@ pub fn spec(args: &ServerArgs) -> anyhow::Result<ServerSpec> {
         buffer_pool: args.buffer_pool,
         redo: args.redo,
         binlog: args.binlog,
+        connections: 0,
         options: args.mysqld_options.iter().map(|text| option(text)).collect::<anyhow::Result<_>>()?,
     }))
 }
@@ -53,13 +55,21 @@ pub fn home() -> anyhow::Result<Home> {
 
 /// Opens the server and says so in one line.
 pub async fn open(args: &ServerArgs, screen: &Screen) -> anyhow::Result<Server> {
-    let spec = spec(args)?;
+    open_for(args, 0, screen).await
+}
+
+/// The same with room for so many driving connections, where the server is ours to start.
+pub async fn open_for(args: &ServerArgs, connections: u32, screen: &Screen) -> anyhow::Result<Server> {
+    let mut spec = spec(args)?;
+    if let ServerSpec::Owned(owned) = &mut spec {
+        owned.connections = connections;
+    }
     let begun = std::time::Instant::now();
     let home = home()?;
-    let starts = matches!(&spec, ServerSpec::Owned(owned) if !server::is_left_running(owned, &home));
-    let server = tokio::select! {
-        opened = server::open(&spec, &home) => opened?,
-        signal = server::stop_signal(), if starts => return Err(given_up(&spec, &home, signal).await),
+    let opening = async { Ok(server::open(&spec, &home).await?) };
+    let server = match &spec {
+        ServerSpec::Owned(owned) => unless_stopped(owned, &home, opening).await?,
+        _ => opening.await?,
     };
     screen.line("server", &opened_line(&server, Span(begun.elapsed())));
     Ok(server)
@@ -70,12 +80,44 @@ fn opened_line(server: &Server, took: Span) -> String {
     format!("{} MySQL {} ready in {took} · {place}", server.kind(), server.version())
 }
 
-/// Asked to stop while a server was starting: one that we own does not go on without us.
-async fn given_up(spec: &ServerSpec, home: &Home, signal: &str) -> anyhow::Error {
-    let mut left = String::new();
-    if let ServerSpec::Owned(owned) = spec
-        && let Err(error) = server::abandon(owned, home).await
+/// A failure on a server of ours that has died is told by its death.
+pub async fn explained(server: &mut Server, error: anyhow::Error) -> anyhow::Error {
+    match server.death().await {
+        Some(death) => anyhow::anyhow!("{death}; the same command starts the server again and goes on"),
+        None => error,
+    }
+}
+
+/// A run that is saved stays a result whatever becomes of its server; that a dead one cannot be closed has
+/// been said.
+pub fn closed_after(run: &Run, closed: Result<(), CloseError>, screen: &Screen) {
+    if let Err(error) = closed
+        && run.status != RunStatus::Failed
     {
+        screen.warn(&format!("the run is saved, but its server did not end well: {error}"));
+    }
+}
+
+/// Starts an owned server, unless a signal comes first: then it does not go on without us.
+pub async fn unless_stopped<T>(
+    spec: &OwnedSpec,
+    home: &Home,
+    starting: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
+    if server::is_left_running(spec, home) {
+        // Nothing is started: it serves others too.
+        return starting.await;
+    }
+    let _attending = server::attend_signals();
+    tokio::select! {
+        started = starting => started,
+        signal = server::stop_signal() => Err(given_up(spec, home, signal).await),
+    }
+}
+
+async fn given_up(spec: &OwnedSpec, home: &Home, signal: StopSignal) -> anyhow::Error {
+    let mut left = String::new();
+    if let Err(error) = server::abandon(spec, home).await {
         left = format!("; it may still run: {error}");
     }
     anyhow::anyhow!("start the server: stopped by {signal} before it was ready{left}")

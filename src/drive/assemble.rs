@@ -9,6 +9,7 @@ use super::sampler::{self, Snapshot};
 use super::workload::{Prepared, Workload};
 use crate::recorder::{EXTRA, ErrorMessages, Outcome, Recorded};
 use crate::results::{Check, ErrorCount, LatencySummary, Overload, StepResult, WarmUpResult, histogram};
+use crate::results::{INTERRUPTED, INTERRUPTED_BEFORE};
 use crate::spec::suite::{Load, Step};
 
 /// Share of the intended operations by which completions may fall short before the rate counts as missed.
@@ -164,7 +165,8 @@ fn verdict(
 ) -> &'static str {
     match measured {
         _ if failed => "failed",
-        _ if interrupted => "interrupted",
+        None if interrupted => INTERRUPTED_BEFORE,
+        _ if interrupted => INTERRUPTED,
         _ if overloaded => "overloaded",
         Some(Announcement { steady: true, .. }) => "steady",
         _ => "not_steady",

@@ -1,5 +1,6 @@
 //! The first lines: one sentence with the result, and whatever forbids to take it at face value. Pure.
 
+use crate::results::INTERRUPTED_BEFORE;
 use crate::results::{Run, RunStatus, StepResult};
 use crate::units::{Rows, Span as Length, grouped};
 
@@ -80,6 +81,9 @@ fn of_name<'r>(steps: impl Iterator<Item = &'r StepResult> + Clone) -> String {
         let reached = facts::per_second(over.throughput_per_s);
         parts.push(format!("is overloaded at {} ({reached} reached)", facts::load(over)));
     }
+    if let Some(cut) = slowest(Standing::CutShort) {
+        parts.push(format!("was {} at {}", cut.interruption().unwrap_or_default(), facts::load(cut)));
+    }
     if let Some(broken) = slowest(Standing::Broken) {
         parts.push(format!("broke a check at {}", facts::load(broken)));
     }
@@ -95,6 +99,7 @@ enum Standing {
     Sound,
     Unsteady,
     Overloaded,
+    CutShort,
     Broken,
     Failed,
 }
@@ -104,6 +109,7 @@ impl Standing {
         match step {
             step if step.failure.is_some() => Standing::Failed,
             step if step.checks.iter().any(|check| !check.held) => Standing::Broken,
+            step if step.interruption().is_some() => Standing::CutShort,
             step if step.overload.is_some() => Standing::Overloaded,
             step if !step.warm_up.steady => Standing::Unsteady,
             _ => Standing::Sound,
@@ -146,6 +152,10 @@ fn of(step: &StepResult) -> Vec<(Tone, String)> {
     }
     for check in step.checks.iter().filter(|check| !check.held) {
         found.push((Tone::Bad, format!("broke its check \"{}\": {}", check.name, check.detail)));
+    }
+    found.extend(step.interruption().map(|text| (Tone::Bad, format!("was {text}"))));
+    if step.verdict == INTERRUPTED_BEFORE {
+        return found;
     }
     found.extend(overload(step).map(|text| (Tone::Bad, text)));
     for (count, what) in [(shown::unsent(step), "unsent"), (shown::unfinished(step), "unanswered")] {

@@ -38,7 +38,7 @@ pub enum ReportError {
         source: io::Error,
     },
     /// A file could not be written.
-    #[error("failed to write {} of the report: {source}", path.display())]
+    #[error("failed to write {} of the report: {source} — free some space; `idembench report` draws it again from the run", path.display())]
     WriteFile {
         /// The file.
         path: PathBuf,
@@ -68,7 +68,11 @@ pub fn write(run: &Run, dir: &Path) -> Result<Written, ReportError> {
         let path = dir.join(name);
         match std::fs::write(&path, content) {
             Ok(()) => Ok(path),
-            Err(source) => Err(ReportError::WriteFile { path, source }),
+            Err(source) => {
+                // Half a file would pass for a whole one.
+                let _ = std::fs::remove_file(&path);
+                Err(ReportError::WriteFile { path, source })
+            }
         }
     };
     let mut files = Vec::new();

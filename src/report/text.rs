@@ -1,5 +1,6 @@
 //! Lines for a terminal: a step, a run, a list of runs. Pure; who prints them adds colour and bars.
 
+use crate::results::INTERRUPTED_BEFORE;
 use crate::results::{Run, RunStatus, StepResult};
 use crate::spec::suite::{Load, Step};
 use crate::units::Rows;
@@ -11,6 +12,8 @@ use super::shown::{self, Of};
 /// What a step came to: `p50 0.31 ms  p99 1.9 ms  max 11 ms`, or why that would be misleading.
 pub fn step_result(step: &StepResult) -> String {
     let mut parts = Vec::new();
+    let interruption = step.interruption();
+    let measured = step.verdict != INTERRUPTED_BEFORE;
     if let Some(failure) = &step.failure {
         return format!("FAILED: {}", one_line(failure));
     }
@@ -18,7 +21,7 @@ pub fn step_result(step: &StepResult) -> String {
         let reached = facts::per_second(overload.reached_per_s);
         let age = facts::seconds(overload.backlog_age_s);
         parts.push(format!("overloaded: {reached} reached, oldest waiting {age}"));
-    } else {
+    } else if measured {
         let what = shown::judged(step);
         if step.rate_per_s.is_none() {
             parts.push(format!("{} reached", facts::per_second(step.throughput_per_s)));
@@ -33,7 +36,8 @@ pub fn step_result(step: &StepResult) -> String {
     for check in step.checks.iter().filter(|check| !check.held) {
         parts.push(format!("CHECK FAILED: {} ({})", one_line(&check.name), one_line(&check.detail)));
     }
-    if !step.warm_up.steady {
+    parts.extend(interruption);
+    if measured && !step.warm_up.steady {
         parts.push("not steady".to_owned());
     }
     parts.join("  ")

@@ -166,6 +166,22 @@ pub struct StepResult {
     pub failure: Option<String>,
 }
 
+/// A step's verdict when a signal came while it was measured: its figures are those until then.
+pub const INTERRUPTED: &str = "interrupted";
+/// A step's verdict when a signal came while it was warming up.
+pub const INTERRUPTED_BEFORE: &str = "interrupted_before_anything_was_measured";
+
+impl StepResult {
+    /// Where a signal cut the step short, in words, if one did.
+    pub fn interruption(&self) -> Option<String> {
+        match self.verdict.as_str() {
+            INTERRUPTED => Some(format!("interrupted after {:.1} s, cut short", self.measured_s)),
+            INTERRUPTED_BEFORE => Some("interrupted before anything was measured".to_owned()),
+            _ => None,
+        }
+    }
+}
+
 /// What warming up did.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WarmUpResult {

@@ -99,12 +99,20 @@ pub fn save(directory: &Path, run: &Run) -> Result<(), StoreError> {
 
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("json.new");
-    let mut file = File::create(&temporary)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
+    let put = write_whole(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    if let Err(error) = put {
+        // What the disk did not take in full is of no use to anybody.
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
     // The rename itself is on disk when the directory is.
     File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    file.sync_all()
 }
 
 /// The version alone: what must be read before the rest can be trusted.
@@ -137,8 +145,10 @@ pub fn save_percentiles(directory: &Path, position: usize, step: &StepResult) ->
         let decoded = histogram::decode(text)
             .map_err(|source| StoreError::Histogram { series: series.clone(), source })?;
         let path = directory.join(format!("{}-{}.hgrm", file_stem(position, &step.name), slug(series)));
-        fs::write(&path, histogram::percentiles_text(&decoded))
-            .map_err(|source| StoreError::Save { path, source })?;
+        if let Err(source) = fs::write(&path, histogram::percentiles_text(&decoded)) {
+            let _ = fs::remove_file(&path);
+            return Err(StoreError::Save { path, source });
+        }
     }
     Ok(())
 }

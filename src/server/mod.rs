@@ -4,6 +4,8 @@
 //! - [`address`] where it answers; [`version`] what it is
 //! - [`guard`] what keeps us off tables that are not ours
 //! - [`counters`] what it counts while it is measured; [`local`] what the kernel knows of it
+//! - [`room`] how many connections it has room for
+//! - `signals` being asked to stop
 //! - [`machine`], [`disk`] what it runs on; [`doctor`] what is to be said about all that
 
 pub mod address;
@@ -21,6 +23,7 @@ pub mod local;
 pub mod locate;
 pub mod machine;
 pub mod owned;
+pub mod room;
 pub mod settings;
 mod signals;
 pub mod version;
@@ -45,13 +48,17 @@ pub use owned::{
     Exchange, ExchangeError, Halted, OwnedError, ServerStatus, StopError, abandon, clean_lsn, down,
     is_left_running, new_file, status, up,
 };
-pub use signals::stop_signal;
+pub use room::RoomError;
+pub use signals::{StopSignal, attend_signals, stop_signal, stopped_by, unattended_signal, watch_signals};
 pub use version::ServerVersion;
 
 use crate::spec::server::ServerSpec;
 
 /// The schema on servers of our own.
 pub const DATABASE: &str = "idembench";
+
+/// How often a server that does not answer is looked at, every 50 ms, until it counts as alive.
+const DEATH_LOOKS: u32 = 40;
 
 /// A server that answers.
 #[derive(Debug)]
@@ -205,9 +212,23 @@ impl Server {
     /// lines. `None` while it runs, and always for other kinds and for views ([`Server::in_schema`]).
     pub fn cause_of_death(&mut self) -> Option<StopError> {
         match (&mut self.keeper, &self.data_directory) {
-            (Keeper::Owned(keeper), Some(data)) => owned::cause_of_death(keeper, data),
+            (Keeper::Owned(keeper), Some(data)) => owned::cause_of_death(keeper, self.pid.unwrap_or(0), data),
             _ => None,
         }
+    }
+
+    /// The same for a server that has just been lost: it is dead a moment after its connections are.
+    pub async fn death(&mut self) -> Option<StopError> {
+        for _ in 0..DEATH_LOOKS {
+            if let Some(death) = self.cause_of_death() {
+                return Some(death);
+            }
+            if self.connect().await.is_ok() {
+                return None;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        None
     }
 
     /// Ends the use of the server: one that we started is shut down cleanly.

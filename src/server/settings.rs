@@ -14,6 +14,8 @@ use super::version::ServerVersion;
 const REDO_CAPACITY_SINCE: ServerVersion = ServerVersion::new(8, 0, 30);
 /// Pools grow in such chunks; the server rounds up to them.
 const POOL_CHUNK: u64 = 128 << 20;
+/// Room for what suites ask for.
+const MAX_CONNECTIONS: u64 = 1024;
 /// What the pool is, if memory allows: enough for the indexes of 10 million rows, small enough for a laptop.
 const POOL_DEFAULT: Bytes = Bytes::gib(2);
 /// The server's own 100 MiB makes every long write a test of checkpoints.
@@ -54,7 +56,7 @@ pub fn measured(version: ServerVersion, spec: &OwnedSpec, memory: Bytes) -> Vec<
     // One partition is one dictionary entry and one open file: 60 days of a few tables fit.
     settings.set("table-definition-cache", 4096);
     settings.set("table-open-cache", 4096);
-    settings.set("max-connections", 1024);
+    settings.set("max-connections", super::room::enough(spec.connections.into()).max(MAX_CONNECTIONS));
     // DATE and TIMESTAMP mean the same in every session and in every report.
     settings.set("default-time-zone", "+00:00");
     // The loader streams rows; the door is open on this server only.

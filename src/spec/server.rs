@@ -48,6 +48,8 @@ pub struct OwnedSpec {
     pub redo: Option<Bytes>,
     /// Whether the binary log is on.
     pub binlog: bool,
+    /// Driving connections that it must have room for; 0: as many as it takes by default.
+    pub connections: u32,
     /// Further `name=value` server options, as the user gave them.
     pub options: Vec<(String, String)>,
 }

@@ -77,14 +77,14 @@ pub enum OwnedError {
     Exchange(#[from] ExchangeError),
     /// The running server is not the one that was asked for.
     #[error(
-        "use the running server in {root}: it was started without {option} — leave that out, or `idembench server \
-         down` and `idembench server up {option}` first"
+        "use the running server in {root}: it was started with other options than asked for: {differ} — `idembench \
+         server down` first makes them count, or leave them out"
     )]
     OtherOptions {
         /// The server's folder.
         root: PathBuf,
-        /// The option that it lacks.
-        option: String,
+        /// The options that differ: `--a=1 (it has --a=2), --b (it has none)`.
+        differ: String,
     },
     /// An option that decides where the server is found.
     #[error("start mysqld with --{name}: idembench sets that option itself — leave it out")]
@@ -251,7 +251,7 @@ async fn adopt(
 async fn suits(running: &Running, spec: &OwnedSpec, address: &Address, wanted: Option<&Mysqld>) -> bool {
     let Some(version) = version_now(address).await else { return false };
     let same_version = wanted.is_none_or(|mysqld| mysqld.version == version);
-    same_version && missing(running, spec, version).is_none()
+    same_version && missing(running, spec, version).is_empty()
 }
 
 /// Uses a server that `server up` started.
@@ -263,21 +263,31 @@ async fn join(spec: &OwnedSpec, files: Files, claim: Claim) -> Result<Opened, Ow
         return Err(OwnedError::Unusable { pid: 0, root, reason });
     };
     let address = address_of(&files, &running)?;
-    let mut process = OwnedProcess::adopted(running.pid, files.clone());
-    let answered = start::wait_until_it_answers(&mut process, &address).await;
-    process.leave_running();
-    answered?;
+    let mut process = OwnedProcess::of_others(running.pid, files.clone());
+    start::wait_until_it_answers(&mut process, &address).await?;
     if let Some(version) = version_now(&address).await
-        && let Some(setting) = missing(&running, spec, version)
+        && let differ = missing(&running, spec, version)
+        && !differ.is_empty()
     {
-        return Err(OwnedError::OtherOptions { root, option: settings::argument(&setting) });
+        return Err(OwnedError::OtherOptions { root, differ: differ.join(", ") });
     }
     opened(files, address, running.pid, Keeper::Leaves { _claim: claim }).await
 }
 
-/// The first of the user's wishes that a running server was not started with.
-fn missing(running: &Running, spec: &OwnedSpec, version: ServerVersion) -> Option<settings::Setting> {
-    settings::demanded(version, spec).into_iter().find(|(name, value)| !running.has(name, value))
+/// The user's wishes that a running server was not started with, each with what it has instead.
+fn missing(running: &Running, spec: &OwnedSpec, version: ServerVersion) -> Vec<String> {
+    let demanded = settings::demanded(version, spec);
+    // Of two values for a name the server takes the last.
+    let counts = |at: usize| demanded[at + 1..].iter().all(|(later, _)| later != &demanded[at].0);
+    let lacked =
+        demanded.iter().enumerate().filter(|(at, (name, value))| counts(*at) && !running.has(name, value));
+    lacked
+        .map(|(_, setting)| {
+            let has =
+                running.option(&setting.0).map_or("none".to_owned(), |has| format!("--{}={has}", setting.0));
+            format!("{} (it has {has})", settings::argument(setting))
+        })
+        .collect()
 }
 
 async fn version_now(address: &Address) -> Option<ServerVersion> {
@@ -389,7 +399,7 @@ async fn status_of(files: &Files, running: &Running) -> ServerStatus {
 }
 
 /// Why the server on this data directory is gone; `None` while it runs.
-pub(super) fn cause_of_death(keeper: &mut Keeper, data_directory: &Path) -> Option<StopError> {
+pub(super) fn cause_of_death(keeper: &mut Keeper, pid: u32, data_directory: &Path) -> Option<StopError> {
     if let Keeper::Stops(process) = keeper {
         return process.cause_of_death();
     }
@@ -398,7 +408,7 @@ pub(super) fn cause_of_death(keeper: &mut Keeper, data_directory: &Path) -> Opti
     }
     let root = data_directory.parent()?.to_owned();
     let log = root.join("error.log");
-    Some(StopError::Died { root, ended: "ended".to_owned(), words: LastWords::read(&log), log })
+    Some(StopError::Died { pid, root, ended: "ended".to_owned(), words: LastWords::read(&log), log })
 }
 
 /// The last words of the server whose data directory this is, for an error about a lost connection.

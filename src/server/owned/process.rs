@@ -37,8 +37,10 @@ pub enum StopError {
         log: PathBuf,
     },
     /// It had died before it was asked to stop.
-    #[error("mysqld on {root} {ended} before it was stopped: {words} — {log} has the rest")]
+    #[error("mysqld (process {pid}) on {root} {ended} while it was in use: {words} — {log} has the rest")]
     Died {
+        /// Its process.
+        pid: u32,
         /// Its folder.
         root: PathBuf,
         /// How.
@@ -54,6 +56,8 @@ pub enum StopError {
 #[derive(Debug)]
 pub(crate) struct OwnedProcess {
     pub(super) pid: u32,
+    /// Whether it is stopped when this is dropped.
+    is_ours: bool,
     /// `None` for an adopted one: it is somebody else's child.
     child: Option<Child>,
     pub(super) files: Files,
@@ -63,11 +67,16 @@ pub(crate) struct OwnedProcess {
 
 impl OwnedProcess {
     pub(super) fn started(child: Child, files: Files) -> OwnedProcess {
-        OwnedProcess { pid: child.id(), child: Some(child), files, claim: None }
+        OwnedProcess { pid: child.id(), is_ours: true, child: Some(child), files, claim: None }
     }
 
     pub(super) fn adopted(pid: u32, files: Files) -> OwnedProcess {
-        OwnedProcess { pid, child: None, files, claim: None }
+        OwnedProcess { pid, is_ours: true, child: None, files, claim: None }
+    }
+
+    /// One that others use: it is looked at, and never stopped from here.
+    pub(super) fn of_others(pid: u32, files: Files) -> OwnedProcess {
+        OwnedProcess { pid, is_ours: false, child: None, files, claim: None }
     }
 
     /// Keeps the folder's lock for as long as the process is ours.
@@ -95,7 +104,8 @@ impl OwnedProcess {
         }
         let ended = self.exit_status().map_or("ended".to_owned(), |status| Ended::Exited(status).to_string());
         let log = self.files.error_log();
-        Some(StopError::Died { root: self.files.root().to_owned(), ended, words: LastWords::read(&log), log })
+        let (pid, root, words) = (self.pid, self.files.root().to_owned(), LastWords::read(&log));
+        Some(StopError::Died { pid, root, ended, words, log })
     }
 
     /// Lets it run on after we have gone.
@@ -150,7 +160,7 @@ impl Drop for OwnedProcess {
     /// An error or a panic is on its way out: stop the server all the same, and wait for it, for the folder's
     /// lock goes with us.
     fn drop(&mut self) {
-        if self.pid == 0 || !self.is_running() {
+        if self.pid == 0 || !self.is_ours || !self.is_running() {
             return;
         }
         processes::signal(self.pid, Signal::CONT);
