@@ -110,7 +110,7 @@ fn a_signal_while_a_server_is_made_or_starts_leaves_none_behind() {
 
 fn suite(place: &Path, warm_up: &str) -> String {
     let text = format!(
-        "dataset = \"t_idem\"\nrows = \"20k\"\ndays = 2\n[[step]]\nname = \"claim\"\nworkload = \"claim\"\nstatement = \"full_key\"\n\
+        "description = \"x\"\ndataset = \"t_idem\"\nrows = \"20k\"\ndays = 2\n[[step]]\nname = \"claim\"\nworkload = \"claim\"\nstatement = \"full_key\"\n\
          rate = \"500/s\"\nconnections = 4\nduration = \"300s\"\nwarm_up = {warm_up}\n"
     );
     std::fs::write(place.join("s.toml"), text).expect("a suite");
