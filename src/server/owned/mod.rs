@@ -406,9 +406,8 @@ pub(super) fn cause_of_death(keeper: &mut Keeper, pid: u32, data_directory: &Pat
     if processes::find(data_directory).is_some() {
         return None;
     }
-    let root = data_directory.parent()?.to_owned();
-    let log = root.join("error.log");
-    Some(StopError::Died { pid, root, ended: "ended".to_owned(), words: LastWords::read(&log), log })
+    let log = data_directory.parent()?.join("error.log");
+    Some(StopError::Died { pid, ended: "ended".to_owned(), words: LastWords::read(&log), log })
 }
 
 /// The last words of the server whose data directory this is, for an error about a lost connection.

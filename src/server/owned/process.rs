@@ -37,12 +37,10 @@ pub enum StopError {
         log: PathBuf,
     },
     /// It had died before it was asked to stop.
-    #[error("mysqld (process {pid}) on {root} {ended} while it was in use: {words} — {log} has the rest")]
+    #[error("mysqld (process {pid}) {ended} while it was in use: {words} — {log} has the rest")]
     Died {
         /// Its process.
         pid: u32,
-        /// Its folder.
-        root: PathBuf,
         /// How.
         ended: String,
         /// What it said.
@@ -104,8 +102,8 @@ impl OwnedProcess {
         }
         let ended = self.exit_status().map_or("ended".to_owned(), |status| Ended::Exited(status).to_string());
         let log = self.files.error_log();
-        let (pid, root, words) = (self.pid, self.files.root().to_owned(), LastWords::read(&log));
-        Some(StopError::Died { pid, root, ended, words, log })
+        let (pid, words) = (self.pid, LastWords::read(&log));
+        Some(StopError::Died { pid, ended, words, log })
     }
 
     /// Lets it run on after we have gone.
