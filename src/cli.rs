@@ -224,6 +224,8 @@ pub enum MethodArg {
     Sql,
     /// Files built without the server and exchanged while it stands still: our own server only
     Swap,
+    /// Files built without the server and imported while it runs: its data directory must be in our reach
+    Import,
 }
 
 /// How pages look after the load.

@@ -2,29 +2,53 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::bail;
+use rustix::process::{Signal, getpid, kill_process};
 
 use super::screen::{Bar, Screen, print_json};
 use super::{age, server_choice};
 use crate::cli::{FillArg, LoadArgs, MethodArg, VerifyArg};
-use crate::load::{self, LoadRequest, Loaded, Method, Phase, Progress, Verify};
+use crate::load::{self, By, Choice, LoadRequest, Loaded, Method, Phase, Progress, Verify};
 use crate::server::{Server, attend_signals, stop_signal};
 use crate::spec::dataset::{Dataset, Fill};
-use crate::spec::server::ServerSpec;
+use crate::spec::server::{OwnedSpec, ServerSpec};
 use crate::units::{Bytes, Rows, Span, grouped, three_digits};
+
+/// Where a load as files stops itself, as SIGSTOP does, the first time that it gets there: for tests that
+/// kill it or the server at a chosen point ([`load::POINTS`]; `scripts/crash-matrix`).
+const HALT_AT: &str = "IDEMBENCH_HALT_AT";
 
 /// Runs the command.
 pub async fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
     let screen = Screen::new(args.json);
     let request = request(&args, age_like(&args, &screen).await?)?;
-    let loaded = match args.method {
-        MethodArg::Swap => swap(&args, &request, &screen).await?,
-        MethodArg::Auto | MethodArg::Sql => {
-            let mut server = server_choice::open(&args.server, &screen).await?;
-            let _attending = attend_signals();
-            let loaded = match fill(&server, &request, &screen).await {
+    let spec = server_choice::spec(&args.server)?;
+    if args.method == MethodArg::Swap && !matches!(spec, ServerSpec::Owned(_)) {
+        bail!(
+            "load {} by swap: the server is not ours to stop — use --method import or sql, or leave --server out",
+            request.dataset.name
+        );
+    }
+    let mut server = server_choice::open(&args.server, &screen).await?;
+    let _attending = attend_signals();
+    let choice = match choose(args.method, &server, &request, &screen).await {
+        Ok(choice) => choice,
+        Err(error) => {
+            server.close().await?;
+            return Err(error);
+        }
+    };
+    let mut loaded = match (choice.by, spec) {
+        (By::Swap, ServerSpec::Owned(spec)) => swap(server, &spec, &request, &screen).await?,
+        (by, _) => {
+            let loaded = match by {
+                By::Import => import(&server, &request, &screen).await,
+                _ => fill(&server, &request, &screen).await,
+            };
+            let loaded = match loaded {
                 Ok(loaded) => loaded,
                 Err(error) => {
                     let error = server_choice::explained(&mut server, error).await;
@@ -37,6 +61,12 @@ pub async fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
             loaded
         }
     };
+    if args.method == MethodArg::Auto {
+        loaded.reason = match choice.by {
+            By::Sql => format!("{}; {}", choice.reason, loaded.reason),
+            By::Import | By::Swap => choice.reason,
+        };
+    }
     if args.json {
         print_json(&loaded)?;
     }
@@ -46,15 +76,40 @@ pub async fn run(args: LoadArgs) -> anyhow::Result<ExitCode> {
 /// The measured age of the table that `--age-like` names.
 async fn age_like(args: &LoadArgs, screen: &Screen) -> anyhow::Result<Option<Fill>> {
     let Some(source) = &args.age_like else { return Ok(None) };
-    if args.method != MethodArg::Swap {
+    if !matches!(args.method, MethodArg::Swap | MethodArg::Import) {
         bail!(
-            "load {} like {source}: only pages that we write can be as we like — add --method swap",
+            "load {} like {source}: only pages that we write can be as we like — add --method swap or import",
             args.dataset
         );
     }
     let sample = age::take(source, &args.server, screen).await?;
     age::say(&sample, screen);
     Ok(Some(Fill::Like(sample.age())))
+}
+
+/// The way that the user named, or the best one, said in a line.
+async fn choose(
+    method: MethodArg,
+    server: &Server,
+    request: &LoadRequest,
+    screen: &Screen,
+) -> anyhow::Result<Choice> {
+    let by = match method {
+        MethodArg::Sql => By::Sql,
+        MethodArg::Import => By::Import,
+        MethodArg::Swap => By::Swap,
+        MethodArg::Auto => {
+            let choice = load::choose(server, request).await?;
+            let name = match choice.by {
+                By::Sql => "sql",
+                By::Import => "import",
+                By::Swap => "swap",
+            };
+            screen.line("method", &format!("{name}: {}", choice.reason));
+            return Ok(choice);
+        }
+    };
+    Ok(Choice { by, reason: "asked for".to_owned() })
 }
 
 fn request(args: &LoadArgs, age: Option<Fill>) -> anyhow::Result<LoadRequest> {
@@ -66,7 +121,7 @@ fn request(args: &LoadArgs, age: Option<Fill>) -> anyhow::Result<LoadRequest> {
     Ok(LoadRequest {
         dataset,
         method: match args.method {
-            MethodArg::Auto | MethodArg::Sql | MethodArg::Swap => Method::Auto,
+            MethodArg::Auto | MethodArg::Sql | MethodArg::Swap | MethodArg::Import => Method::Auto,
         },
         verify: match args.verify {
             VerifyArg::Quick => Verify::Quick,
@@ -82,36 +137,64 @@ fn request(args: &LoadArgs, age: Option<Fill>) -> anyhow::Result<LoadRequest> {
 pub async fn fill(server: &Server, request: &LoadRequest, screen: &Screen) -> anyhow::Result<Loaded> {
     let _attending = attend_signals();
     let progress = Arc::new(Progress::default());
-    let stop_on_signal = tokio::spawn(stop_on_signal(progress.clone()));
     let loading = load::load(server, request, &progress);
-    let loaded = watched(loading, &request.dataset, &progress, screen).await;
-    stop_on_signal.abort();
-    let (loaded, bar) = loaded?;
+    let (loaded, bar) = stoppable(loading, &request.dataset, &progress, screen).await?;
+    say(&loaded, &request.dataset, bar, screen);
+    Ok(loaded)
+}
+
+/// Builds the table's files, which the running server takes.
+async fn import(server: &Server, request: &LoadRequest, screen: &Screen) -> anyhow::Result<Loaded> {
+    let progress = progress()?;
+    let loading = load::import(server, request, &progress);
+    let (loaded, bar) = stoppable(loading, &request.dataset, &progress, screen).await?;
     say(&loaded, &request.dataset, bar, screen);
     Ok(loaded)
 }
 
 /// Builds the table's files while the server stands still.
-async fn swap(args: &LoadArgs, request: &LoadRequest, screen: &Screen) -> anyhow::Result<Loaded> {
-    let ServerSpec::Owned(spec) = server_choice::spec(&args.server)? else {
-        bail!(
-            "load {} by swap: the server is not ours, so its files are not either — use --method sql, or leave --server \
-             out",
-            request.dataset.name
-        );
-    };
-    let server = server_choice::open(&args.server, screen).await?;
+async fn swap(
+    server: Server,
+    spec: &OwnedSpec,
+    request: &LoadRequest,
+    screen: &Screen,
+) -> anyhow::Result<Loaded> {
     let home = server_choice::home()?;
-    let _attending = attend_signals();
-    let progress = Arc::new(Progress::default());
-    let stop_on_signal = tokio::spawn(stop_on_signal(progress.clone()));
-    let loading = load::swap(server, &spec, &home, request, &progress);
-    let loaded = watched(loading, &request.dataset, &progress, screen).await;
-    stop_on_signal.abort();
-    let ((server, loaded), bar) = loaded?;
+    let progress = progress()?;
+    let loading = load::swap(server, spec, &home, request, &progress);
+    let ((server, loaded), bar) = stoppable(loading, &request.dataset, &progress, screen).await?;
     say(&loaded, &request.dataset, bar, screen);
     server.close().await?;
     Ok(loaded)
+}
+
+fn progress() -> anyhow::Result<Arc<Progress>> {
+    let Ok(halt_at) = std::env::var(HALT_AT) else { return Ok(Arc::default()) };
+    if !load::POINTS.contains(&halt_at.as_str()) {
+        bail!("read {HALT_AT}: there is no point `{halt_at}` — there are {}", load::POINTS.join(", "));
+    }
+    let halted = AtomicBool::new(false);
+    Ok(Arc::new(Progress::with_witness(move |point| {
+        if point == halt_at && !halted.swap(true, Ordering::Relaxed) {
+            // Whoever asked for it sees whether it came about.
+            let _ = kill_process(getpid(), Signal::STOP);
+        }
+    })))
+}
+
+async fn stoppable<F, T>(
+    loading: F,
+    dataset: &Dataset,
+    progress: &Arc<Progress>,
+    screen: &Screen,
+) -> anyhow::Result<(T, Bar)>
+where
+    F: Future<Output = Result<T, load::LoadError>>,
+{
+    let stop_on_signal = tokio::spawn(stop_on_signal(Arc::clone(progress)));
+    let loaded = watched(loading, dataset, progress, screen).await;
+    stop_on_signal.abort();
+    loaded
 }
 
 async fn stop_on_signal(progress: Arc<Progress>) {
@@ -151,6 +234,9 @@ fn dataset_line(dataset: &Dataset) -> String {
 fn progress_line(progress: &Progress, elapsed: Duration) -> String {
     match progress.phase() {
         Phase::Filling => fill_line(progress, elapsed),
+        Phase::Importing => {
+            format!("importing {}/{}", Rows(progress.rows()).short(), Rows(progress.total()).short())
+        }
         Phase::Verifying => "reading back".to_owned(),
         Phase::Analyzing => "analyzing".to_owned(),
         _ => "preparing".to_owned(),
@@ -170,7 +256,8 @@ fn fill_line(progress: &Progress, elapsed: Duration) -> String {
 }
 
 fn say(loaded: &Loaded, dataset: &Dataset, bar: Bar, screen: &Screen) {
-    let took = Span(Duration::from_secs_f64(loaded.phases.get("fill").copied().unwrap_or(0.0)));
+    let added = (loaded.rows - loaded.rows_resumed) as f64;
+    let took = Span(Duration::from_secs_f64(added / loaded.rows_per_second.max(1.0)));
     let rate = Rows(loaded.rows_per_second as u64).short();
     let how = match loaded.rows_per_second > 0.0 {
         true => format!("{rate} rows/s  {took}  {}", loaded.method),

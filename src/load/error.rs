@@ -1,7 +1,9 @@
 //! Why a table was not loaded.
 
+use super::pages::PagesError;
+use super::pages::import::ImportError;
+use super::pages::swap::SwapError;
 use super::sample::AgeError;
-use super::swap::SwapError;
 use crate::keys::MakeError;
 use crate::server::{ConnectError, GuardError};
 use crate::units::{Bytes, Rows};
@@ -158,9 +160,15 @@ pub enum LoadError {
         /// Why not.
         reason: String,
     },
-    /// Loading by swapped files failed.
+    /// The table was not written as pages.
+    #[error(transparent)]
+    Pages(Box<PagesError>),
+    /// Its files were not exchanged.
     #[error(transparent)]
     Swap(Box<SwapError>),
+    /// Its files were not imported.
+    #[error(transparent)]
+    Import(Box<ImportError>),
     /// [`super::Progress::stop`] was called.
     #[error("load {table}: stopped at {rows} rows — the same command goes on from there")]
     Stopped {
@@ -185,6 +193,18 @@ pub enum LoadError {
         /// Why.
         reason: String,
     },
+}
+
+impl From<PagesError> for LoadError {
+    fn from(error: PagesError) -> LoadError {
+        LoadError::Pages(Box::new(error))
+    }
+}
+
+impl From<ImportError> for LoadError {
+    fn from(error: ImportError) -> LoadError {
+        LoadError::Import(Box::new(error))
+    }
 }
 
 impl From<SwapError> for LoadError {

@@ -1,24 +1,26 @@
 //! Filling a dataset's table: resumable, checked, and on the fastest way that the server allows.
 //!
+//! - `choose` which way a table takes when the user names none
 //! - `plan` the table cut into pieces (a partition each) and chunks (a transaction each); pure
 //! - `prepare` the table made, resumed or found complete
 //! - `fill` streams that take chunks, each by LOAD DATA (`local_infile`) or INSERT (`insert`)
 //! - `settings` what is changed on the server meanwhile, and restored
 //! - `verify` the rows read back
 //! - `sample` the age of a real table
-//! - `swap` the table's files built without the server
+//! - `pages` the table's files built without the server, then swapped or imported
 
+mod choose;
 mod error;
 mod fill;
 mod insert;
 mod local_infile;
+pub mod pages;
 mod plan;
 mod prepare;
 mod progress;
 mod sample;
 mod settings;
 mod space;
-pub mod swap;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -30,14 +32,17 @@ use sqlx::MySqlConnection;
 
 use crate::keys::RowMaker;
 use crate::pages::verify::OrderSummary;
-use crate::server::{Server, claim_schema};
+use crate::server::Server;
 use crate::spec::dataset::{Dataset, Fill, KeyOrder};
 use crate::table::{inspect, ledger};
 
+pub use choose::{By, Choice, choose};
 pub use error::LoadError;
-pub use progress::{Phase, Progress};
+pub use pages::PagesError;
+pub use pages::import::{ImportError, import};
+pub use pages::swap::{SwapError, swap};
+pub use progress::{POINTS, Phase, Progress};
 pub use sample::{AgeError, sample_file, sample_table};
-pub use swap::{SwapError, swap};
 
 /// How rows get in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,7 +94,8 @@ pub struct Loaded {
     pub rows: u64,
     /// Bytes of its files, when the server says.
     pub bytes: Option<u64>,
-    /// `sql: LOAD DATA LOCAL`, `sql: multi-row INSERT` or `already loaded`.
+    /// `sql: LOAD DATA LOCAL`, `sql: multi-row INSERT`, `swap: InnoDB pages`, `import: InnoDB pages` or
+    /// `already loaded`.
     pub method: String,
     /// Why that way was taken.
     pub reason: String,
@@ -99,9 +105,11 @@ pub struct Loaded {
     pub rows_resumed: u64,
     /// All phases together.
     pub seconds: f64,
-    /// Rows that this load added, over the seconds of the phase `fill`.
+    /// Rows that this load added, over the seconds of the phase `fill`; of `build`, `import` and `exchange`
+    /// together when files were imported.
     pub rows_per_second: f64,
-    /// Seconds by phase: `prepare`, `fill`, `analyze`, `verify`.
+    /// Seconds by phase: `prepare`, `fill`, `analyze`, `verify`; a swap has `stop`, `verify_files` and `start`
+    /// too, an import `create`, `build`, `verify_files`, `import` and `exchange` instead of `fill`.
     pub phases: BTreeMap<String, f64>,
     /// What was checked and found right, in words; `no` when verification was off.
     pub verified: String,
@@ -159,15 +167,10 @@ async fn load_over(
     let dataset = &request.dataset;
     let table = dataset.table.name.as_str();
     let started = Instant::now();
-    claim_schema(connection).await?;
-    ledger::create(connection).await.map_err(error::sql("make the load's ledger", table))?;
-    settings::restore(connection).await?;
-    if !ledger::lock(connection, table).await.map_err(error::sql("lock the load of", table))? {
-        return Err(LoadError::Busy { table: table.to_owned() });
-    }
     progress.enter(Phase::Preparing, dataset.rows.0);
     refuse_fresh_pages(connection, dataset).await?;
     let plan = plan::Plan::new(dataset, maker);
+    prepare::enter(server, connection, request, &plan).await?;
     let prepared = prepare::prepare(server, connection, request, &plan).await?;
     let mut phases = BTreeMap::from([("prepare".to_owned(), started.elapsed().as_secs_f64())]);
     let mut loaded = Loaded {

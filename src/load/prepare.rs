@@ -3,10 +3,10 @@
 use sqlx::MySqlConnection;
 
 use super::error::sql;
+use super::pages::import::stages;
 use super::plan::Plan;
-use super::space;
-use super::{LoadError, LoadRequest};
-use crate::server::{Server, registry};
+use super::{LoadError, LoadRequest, settings, space};
+use crate::server::{Server, claim_schema, registry};
 use crate::spec::dataset::{Dataset, Fill};
 use crate::table::ledger::{self, Entry, State};
 use crate::table::{inspect, schema};
@@ -28,6 +28,42 @@ impl Prepared {
     pub(super) fn is_complete(&self) -> bool {
         self.complete
     }
+}
+
+/// The schema made ours, what killed loads have left put right, and other loads of the table kept out for as
+/// long as the connection lives.
+pub(super) async fn enter(
+    server: &Server,
+    connection: &mut MySqlConnection,
+    request: &LoadRequest,
+    plan: &Plan,
+) -> Result<(), LoadError> {
+    let table = request.dataset.table.name.as_str();
+    claim_schema(connection).await?;
+    ledger::create(connection).await.map_err(sql("make the load's ledger", table))?;
+    settings::restore(connection).await?;
+    if !ledger::lock(connection, table).await.map_err(sql("lock the load of", table))? {
+        return Err(LoadError::Busy { table: table.to_owned() });
+    }
+    stages::settle(server, connection, request, plan).await
+}
+
+/// Notes that all rows of the table are there, not read back yet.
+pub(super) async fn note_all_there(
+    connection: &mut MySqlConnection,
+    dataset: &Dataset,
+    plan: &Plan,
+) -> Result<(), LoadError> {
+    let entry = Entry {
+        fingerprint: dataset.fingerprint(),
+        dataset: dataset.name.clone(),
+        rows: dataset.rows.0,
+        state: State::Loading,
+    };
+    let ends: Vec<u64> = plan.pieces.iter().map(|piece| piece.rows.end).collect();
+    let table = dataset.table.name.as_str();
+    ledger::begin(connection, table, &entry, &ends).await.map_err(sql("note the load of", table))?;
+    note_fill(connection, dataset).await
 }
 
 /// Makes the table, or finds out how far an earlier load of the same rows has come.

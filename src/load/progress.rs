@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 pub enum Phase {
     /// Connecting, making the table.
     Preparing,
-    /// Sending rows.
+    /// Sending rows, or building files.
     Filling,
+    /// The server takes files.
+    Importing,
     /// Making statistics.
     Analyzing,
     /// Reading rows back.
@@ -17,8 +19,45 @@ pub enum Phase {
     Done,
 }
 
-const PHASES: [Phase; 5] =
-    [Phase::Preparing, Phase::Filling, Phase::Analyzing, Phase::Verifying, Phase::Done];
+const PHASES: [Phase; 6] =
+    [Phase::Preparing, Phase::Filling, Phase::Importing, Phase::Analyzing, Phase::Verifying, Phase::Done];
+
+/// Points of a load as files at which a crash may be tried: whoever makes the [`Progress`] may ask to be
+/// called there ([`Progress::with_witness`]).
+pub const POINTS: [&str; 19] = [
+    "prepared",
+    "stopped",
+    "created",
+    "building",
+    "built",
+    "verified",
+    "discarded",
+    "placed",
+    "importing",
+    "imported",
+    "exchanged-one",
+    "exchanged",
+    "renamed",
+    "started",
+    "noted",
+    "dropped",
+    "analyzed",
+    "compared",
+    "complete",
+];
+
+/// Called at each of [`POINTS`].
+type Call = Box<dyn Fn(&'static str) + Send + Sync>;
+
+/// Who is called, if anybody.
+#[derive(Default)]
+struct Witness(Option<Call>);
+
+impl std::fmt::Debug for Witness {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(if self.0.is_some() { "Witness" } else { "nobody" })
+    }
+}
 
 /// Counters that a load writes and a screen reads, from any thread.
 #[derive(Debug, Default)]
@@ -29,9 +68,22 @@ pub struct Progress {
     committed: AtomicU64,
     rows_at_start: AtomicU64,
     stop: AtomicBool,
+    witness: Witness,
 }
 
 impl Progress {
+    /// A progress that calls at every point that a load as files reaches.
+    pub fn with_witness(call: impl Fn(&'static str) + Send + Sync + 'static) -> Progress {
+        Progress { witness: Witness(Some(Box::new(call))), ..Progress::default() }
+    }
+
+    pub(super) fn reached(&self, point: &'static str) {
+        debug_assert!(POINTS.contains(&point), "{point}");
+        if let Witness(Some(call)) = &self.witness {
+            call(point);
+        }
+    }
+
     /// What the load is doing.
     pub fn phase(&self) -> Phase {
         PHASES[usize::from(self.phase.load(Ordering::Relaxed)).min(PHASES.len() - 1)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::LoadError;
 use super::error::sql;
-use super::swap::file_name;
+use super::pages::files::encoded as encoded_name;
 use crate::pages::sample::{Sample, SampleError, sample};
 use crate::server::Server;
 use crate::table::inspect;
@@ -58,10 +58,10 @@ pub async fn sample_table(server: &Server, table: &str) -> Result<Sample, LoadEr
     let Some(data) = server.data_directory() else {
         return Err(AgeError::NoFiles { table: table.to_owned(), kind: server.kind() }.into());
     };
-    let folder = data.join(file_name(schema));
+    let folder = data.join(encoded_name(schema));
     let mut connection = server.connect().await?;
     inspect::flush_for_export(&mut connection, schema, name).await.map_err(sql("flush", table))?;
-    let sampled = sample_files(table, folder, file_name(name)).await;
+    let sampled = sample_files(table, folder, encoded_name(name)).await;
     // Should this fail, the lock goes with the connection.
     let _ = inspect::unlock_tables(&mut connection).await;
     Ok(sampled?)

@@ -4,7 +4,7 @@
 use sqlx::{Executor, MySqlConnection};
 
 /// The ledger's tables, made when missing.
-const TABLES: [&str; 4] = [
+const TABLES: [&str; 5] = [
     "CREATE TABLE IF NOT EXISTS idembench_load (
         table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
         fingerprint CHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -29,11 +29,16 @@ const TABLES: [&str; 4] = [
         value_before VARCHAR(255) NOT NULL,
         changed_at DATETIME NOT NULL
     ) ENGINE=InnoDB COMMENT='global settings that a load has changed and will restore'",
+    "CREATE TABLE IF NOT EXISTS idembench_stage (
+        stage_table VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
+        table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        made_at DATETIME NOT NULL
+    ) ENGINE=InnoDB COMMENT='tables that a load by import has made, or is about to make, and will drop'",
 ];
 
 /// The names of the ledger's tables.
-pub const LEDGER_TABLES: [&str; 4] =
-    ["idembench_load", "idembench_load_piece", "idembench_load_fill", "idembench_setting"];
+pub const LEDGER_TABLES: [&str; 5] =
+    ["idembench_load", "idembench_load_piece", "idembench_load_fill", "idembench_setting", "idembench_stage"];
 
 /// The SQLSTATE of a table that is not there.
 const NO_SUCH_TABLE: &str = "42S02";
@@ -258,6 +263,40 @@ pub async fn noted_settings(connection: &mut MySqlConnection) -> Result<Vec<(Str
 pub async fn forget_setting(connection: &mut MySqlConnection, name: &str) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM idembench_setting WHERE name = ?")
         .bind(name)
+        .execute(connection)
+        .await
+        .map(|_| ())
+}
+
+/// Notes a table that stands in for another while that one is loaded: before it is made, so that what a
+/// killed load leaves is known to be ours.
+pub async fn note_stage(
+    connection: &mut MySqlConnection,
+    stage_table: &str,
+    table: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO idembench_stage (stage_table, table_name, made_at) VALUES (?, ?, UTC_TIMESTAMP())",
+    )
+    .bind(stage_table)
+    .bind(table)
+    .execute(connection)
+    .await
+    .map(|_| ())
+}
+
+/// The tables that stand in for one, whether made already or not.
+pub async fn stages(connection: &mut MySqlConnection, table: &str) -> Result<Vec<String>, sqlx::Error> {
+    sqlx::query_scalar("SELECT stage_table FROM idembench_stage WHERE table_name = ? ORDER BY stage_table")
+        .bind(table)
+        .fetch_all(connection)
+        .await
+}
+
+/// Strikes a stand-in out, once it is dropped.
+pub async fn forget_stage(connection: &mut MySqlConnection, stage_table: &str) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM idembench_stage WHERE stage_table = ?")
+        .bind(stage_table)
         .execute(connection)
         .await
         .map(|_| ())

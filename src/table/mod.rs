@@ -4,6 +4,7 @@
 //! - [`bulk`] rows as LOAD DATA text, [`insert`] as multi-row INSERTs; `text` and `literal` single values
 //! - [`checksum`] what the server should say about rows that are made from a seed
 //! - [`session`] what the sessions of a load set
+//! - [`staging`] tables that stand in for another while its files are taken in
 //! - [`ledger`] how far a load has come, kept beside the rows
 //! - [`claim`] the compare-and-set UPDATE; [`sweep`] batches of it
 //! - [`explain`] how the server runs a statement, with advice
@@ -22,6 +23,7 @@ mod literal;
 pub mod row_counts;
 pub mod schema;
 pub mod session;
+pub mod staging;
 pub mod sweep;
 mod text;
 mod write;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::files;
 use crate::keys::{Cell, Row, RowMaker};
 use crate::load::{LoadedIndex, Progress};
 use crate::pages::donor::{Donor, DonorError};
@@ -97,8 +98,8 @@ pub(super) struct Workshop {
     pub(super) seed: u64,
     /// Where sorted runs go.
     pub(super) scratch: PathBuf,
-    /// No page may be younger.
-    pub(super) clean_lsn: u64,
+    /// No page of an empty file may be younger.
+    pub(super) lsn_max: u64,
     pub(super) progress: Arc<Progress>,
 }
 
@@ -176,11 +177,13 @@ impl Workshop {
             }
         }
         self.progress.add_rows((job.rows.end - job.rows.start) % ROWS_BETWEEN_LOOKS);
+        self.progress.reached("building");
         let summary = builder.finish(&mut sink).map_err(build_error)?;
         sink.finish(summary.bytes).map_err(file_error("write", &new))?;
         // As the server made it.
-        let permissions = std::fs::metadata(&job.path).map_err(file_error("read", &job.path))?.permissions();
-        std::fs::set_permissions(&new, permissions).map_err(file_error("set permissions of", &new))
+        let like = std::fs::metadata(&job.path).map_err(file_error("read", &job.path))?;
+        std::fs::set_permissions(&new, like.permissions()).map_err(file_error("set permissions of", &new))?;
+        files::give_to(&new, &like).map_err(file_error("give the server", &new))
     }
 
     fn donor(&self, path: &Path) -> Result<Donor, BuildFileError> {
@@ -191,9 +194,9 @@ impl Workshop {
         })?;
         let donor = Donor::read(bytes, self.plan.indexes().count())
             .map_err(|source| BuildFileError::Donor { path: path.to_owned(), source })?;
-        if donor.lsn > self.clean_lsn {
+        if donor.lsn > self.lsn_max {
             let (path, lsn) = (path.to_owned(), donor.lsn);
-            return Err(BuildFileError::NotClean { path, lsn, clean_lsn: self.clean_lsn });
+            return Err(BuildFileError::NotClean { path, lsn, clean_lsn: self.lsn_max });
         }
         Ok(donor)
     }
