@@ -91,7 +91,8 @@ async fn every_built_in_dataset_is_imported_and_read_back() {
 async fn few_rows_go_by_sql_and_many_by_the_files_of_a_server_that_runs_on() {
     let Some(server) = support::schema("import_choice").await else { return };
     for (rows, by) in [(60_000, By::Sql), (2_000_000, By::Import)] {
-        let choice = load::choose(&server, &request(dataset("t_idem", rows, 3), Verify::Quick)).await.unwrap();
+        let choice =
+            load::choose(&server, &request(dataset("t_idem", rows, 3), Verify::Quick)).await.unwrap();
         assert_eq!(choice.by, by, "{rows}: {}", choice.reason);
     }
 }
