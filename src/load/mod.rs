@@ -168,9 +168,9 @@ async fn load_over(
     let table = dataset.table.name.as_str();
     let started = Instant::now();
     progress.enter(Phase::Preparing, dataset.rows.0);
-    refuse_fresh_pages(connection, dataset).await?;
     let plan = plan::Plan::new(dataset, maker);
     prepare::enter(server, connection, request, &plan).await?;
+    refuse_fresh_pages(connection, dataset).await?;
     let prepared = prepare::prepare(server, connection, request, &plan).await?;
     let mut phases = BTreeMap::from([("prepare".to_owned(), started.elapsed().as_secs_f64())]);
     let mut loaded = Loaded {
