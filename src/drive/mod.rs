@@ -11,6 +11,7 @@ mod conduct;
 mod costs;
 mod gate;
 pub mod phase;
+mod reads;
 mod sampler;
 pub mod schedule;
 pub mod steady;

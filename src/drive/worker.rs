@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::clock::{Clock, sleep_precisely};
 use super::gate::{Gate, Next, Tick};
+use super::reads::{OwnRuntime, Poll};
 use super::workload::{Done, Worker};
 use crate::recorder::{ErrorMessages, NO_EXTRA, Outcome, Sample, WorkerRecorder};
 
@@ -63,11 +64,11 @@ struct InHand {
 impl<W: Worker> Connection<W> {
     /// The thread's body: connects, says so, waits for the start, runs to the end.
     pub fn run(mut self, ready: mpsc::Sender<Result<(), String>>, start: Receiver<Start>) -> Ended<W> {
-        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime,
+        let OwnRuntime { runtime, poll } = match OwnRuntime::new() {
+            Ok(own) => own,
             Err(error) => return self.not_started(&ready, format!("failed to start a runtime: {error}")),
         };
-        let connection = match runtime.block_on(self.connect()) {
+        let connection = match runtime.block_on(self.connect(poll)) {
             Ok(connection) => connection,
             Err(error) => return self.not_started(&ready, error.to_string()),
         };
@@ -76,7 +77,7 @@ impl<W: Worker> Connection<W> {
         drop(ready);
         let Ok(start) = start.recv() else { return Ended { worker: self.worker, failure: None } };
         sleep_precisely();
-        let failure = runtime.block_on(self.until_aborted(connection, &start));
+        let failure = runtime.block_on(self.until_aborted(connection, poll, &start));
         if failure.is_some() {
             self.gave_up.store(true, Ordering::SeqCst);
         }
@@ -90,12 +91,17 @@ impl<W: Worker> Connection<W> {
 
     /// Runs until there is nothing more to do, or until aborted: then what is in hand is recorded as far
     /// as it got, and its connection is dropped.
-    async fn until_aborted(&mut self, connection: MySqlConnection, start: &Start) -> Option<String> {
+    async fn until_aborted(
+        &mut self,
+        connection: MySqlConnection,
+        poll: Poll,
+        start: &Start,
+    ) -> Option<String> {
         let in_hand = Cell::new(None);
         let mut abort = self.abort.clone();
         let failure = tokio::select! {
             biased;
-            failure = self.serve(connection, start, &in_hand) => failure,
+            failure = self.serve(connection, poll, start, &in_hand) => failure,
             _ = abort.wait_for(|aborted| *aborted) => None,
         };
         if let Some(InHand { tick, sent_ns }) = in_hand.get() {
@@ -107,6 +113,7 @@ impl<W: Worker> Connection<W> {
     async fn serve(
         &mut self,
         mut connection: MySqlConnection,
+        poll: Poll,
         start: &Start,
         in_hand: &Cell<Option<InHand>>,
     ) -> Option<String> {
@@ -118,7 +125,7 @@ impl<W: Worker> Connection<W> {
             in_hand.set(None);
             self.record(tick, sent_ns, done_ns, &result);
             if let Err(error) = result {
-                match self.recovered(connection, error).await {
+                match self.recovered(connection, poll, error).await {
                     Ok(usable) => connection = usable,
                     Err(failure) => return Some(failure),
                 }
@@ -171,6 +178,7 @@ impl<W: Worker> Connection<W> {
     async fn recovered(
         &mut self,
         mut connection: MySqlConnection,
+        poll: Poll,
         error: sqlx::Error,
     ) -> Result<MySqlConnection, String> {
         if is_connection_usable(&error) && self.worker.recover(&mut connection).await.is_ok() {
@@ -181,7 +189,7 @@ impl<W: Worker> Connection<W> {
         let deadline = Instant::now() + self.reconnect_for;
         let mut pause = RECONNECT_PAUSES.0;
         loop {
-            match self.connect().await {
+            match self.connect(poll).await {
                 Ok(connection) => return Ok(connection),
                 Err(_) if Instant::now() + pause < deadline => tokio::time::sleep(pause).await,
                 Err(again) => {
@@ -196,10 +204,12 @@ impl<W: Worker> Connection<W> {
         }
     }
 
-    async fn connect(&mut self) -> Result<MySqlConnection, sqlx::Error> {
+    async fn connect(&mut self, poll: Poll) -> Result<MySqlConnection, sqlx::Error> {
         let connecting = async {
             let mut connection = self.options.connect().await?;
             self.worker.connected(&mut connection).await?;
+            // Where it cannot be done, an operation costs the client a little more.
+            poll.block_reads();
             Ok(connection)
         };
         let timed_out = |_| sqlx::Error::Io(std::io::ErrorKind::TimedOut.into());
