@@ -89,12 +89,16 @@ impl Batch {
         self.under_way = found;
         let taken = sweep::update(connection, &self.statements, self.owner, &self.under_way).await?;
         let done = Instant::now();
-        let found = std::mem::take(&mut self.under_way);
-        self.faults.too_many_rows += u64::from(taken > found.len() as u64);
-        if taken == found.len() as u64 {
+        let listed = self.under_way.len() as u64;
+        self.faults.too_many_rows += u64::from(taken > listed);
+        if taken == listed {
+            let found = std::mem::take(&mut self.under_way);
             return Ok(self.write_down(found, sent, done));
         }
-        let won = sweep::won(connection, &self.statements, self.owner, &found).await?;
+        let asked = sweep::won(connection, &self.statements, self.owner, &self.under_way).await;
+        // The UPDATE is committed: without the answer nobody knows which of its rows it took.
+        let won = asked.inspect_err(|_| self.in_doubt())?;
+        self.under_way.clear();
         self.faults.partial_batches += u64::from(won.len() as u64 != taken);
         Ok(self.write_down(won, sent, done))
     }
@@ -110,6 +114,11 @@ impl Batch {
             self.wins.won(Win { row: found.key, token: found.token + 1, from_ns, until_ns });
         }
         Outcome::Ok
+    }
+
+    /// The server has said no and all is rolled back: what was under way is not in doubt.
+    pub(super) fn rolled_back(&mut self) {
+        self.under_way.clear();
     }
 
     pub(super) fn in_doubt(&mut self) {

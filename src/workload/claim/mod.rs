@@ -257,9 +257,13 @@ impl drive::Worker for ClaimWorker {
     async fn recover(&mut self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
         match self {
             // In autocommit a failed statement leaves nothing open.
-            ClaimWorker::One(_) => Ok(()),
-            ClaimWorker::Batch(_) => crate::table::sweep::rollback(connection).await,
+            ClaimWorker::One(one) => one.rolled_back(),
+            ClaimWorker::Batch(batch) => {
+                crate::table::sweep::rollback(connection).await?;
+                batch.rolled_back();
+            }
         }
+        Ok(())
     }
 
     fn in_doubt(&mut self) {

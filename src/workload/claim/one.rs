@@ -147,6 +147,11 @@ impl One {
         (self.picker.next_pending(), Aim::Win)
     }
 
+    /// The server has said no: what was under way is not in doubt.
+    pub(super) fn rolled_back(&mut self) {
+        self.under_way = None;
+    }
+
     pub(super) fn in_doubt(&mut self) {
         if let Some(row) = self.under_way.take() {
             self.wins.in_doubt(row);
