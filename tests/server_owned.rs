@@ -325,11 +325,9 @@ async fn a_full_disk_is_said_to_be_full() {
     if !support::has_mysqld() {
         return;
     }
-    let Some(disk) = SmallDisk::mount(300) else {
-        return support::skip("mounting a small disk takes root");
-    };
+    let Some(disk) = support::SmallDisk::mount(300 << 10) else { return };
     let (_folder, home) = support::home("full-");
-    let spec = OwnedSpec { data_directory: Some(disk.folder.path().join("server")), ..support::small() };
+    let spec = OwnedSpec { data_directory: Some(disk.path().join("server")), ..support::small() };
     let refused =
         server::open(&ServerSpec::Owned(spec), &home).await.expect_err("300 MiB are too few").to_string();
     assert!(refused.contains("are free there (df)") && refused.contains("--data-directory"), "{refused}");
@@ -340,38 +338,11 @@ async fn a_server_starts_on_a_disk_that_was_filled_so_that_its_tables_can_be_dro
     if !support::has_mysqld() {
         return;
     }
-    let Some(disk) = SmallDisk::mount(700) else {
-        return support::skip("mounting a small disk takes root");
-    };
+    let Some(disk) = support::SmallDisk::mount(700 << 10) else { return };
     let (_folder, home) = support::home("filled-");
-    let spec = OwnedSpec { data_directory: Some(disk.folder.path().join("server")), ..support::small() };
+    let spec = OwnedSpec { data_directory: Some(disk.path().join("server")), ..support::small() };
     let spec = ServerSpec::Owned(spec);
     server::open(&spec, &home).await.expect("it fits").close().await.expect("a clean stop");
-    let filler = disk.folder.path().join("filler");
-    let _ =
-        Command::new("dd").args(["if=/dev/zero", "bs=1M"]).arg(format!("of={}", filler.display())).output();
+    disk.fill();
     server::open(&spec, &home).await.expect("a server").close().await.expect("a clean stop");
-}
-
-/// A file system of so many MiB in memory.
-struct SmallDisk {
-    folder: tempfile::TempDir,
-}
-
-impl SmallDisk {
-    fn mount(mib: u32) -> Option<SmallDisk> {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "tmpfs"])
-            .arg(folder.path())
-            .output()
-            .is_ok_and(|output| output.status.success());
-        mounted.then_some(SmallDisk { folder })
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.folder.path()).output();
-    }
 }

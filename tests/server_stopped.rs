@@ -1,71 +1,18 @@
 //! Commands that are interrupted, and commands whose server dies: what they say, leave behind and exit with.
 
+#[path = "support/program.rs"]
+mod program;
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Output;
+use std::time::Duration;
 
 use idembench::results::{RunStatus, store};
-use idembench::server::{self, Home, locate_mysqld};
+use idembench::server::{self, Home};
 use idembench::spec::server::OwnedSpec;
 
-const SMALL: [&str; 4] = ["--buffer-pool", "128MiB", "--redo", "64MiB"];
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn start(folder: &Path, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_idembench"))
-        .args(arguments)
-        .args(SMALL)
-        .current_dir(folder)
-        .env("IDEMBENCH_MYSQLD", locate_mysqld(&support::product_home()).expect("a mysqld").path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts")
-}
-
-fn signal(pid: u32, name: &str) {
-    let status = Command::new("kill").args(["-s", name, &pid.to_string()]).status().expect("kill");
-    assert!(status.success(), "kill -s {name} {pid}");
-}
-
-#[track_caller]
-fn wait_for(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !condition() {
-        assert!(Instant::now() < deadline, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// The processes on the data directory under this folder.
-fn servers(folder: &Path) -> Vec<u32> {
-    let data = folder.canonicalize().expect("a folder").join(".idembench/server/data");
-    let wanted = format!("--datadir={}", data.display());
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").expect("processes").flatten() {
-        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        if line.split(|byte| *byte == 0).any(|word| word == wanted.as_bytes()) {
-            found.extend(entry.file_name().to_string_lossy().parse::<u32>());
-        }
-    }
-    found
-}
-
-fn log(folder: &Path) -> String {
-    std::fs::read_to_string(folder.join(".idembench/server/error.log")).unwrap_or_default()
-}
-
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
-
-/// A folder on the project's disk in which the program finds its server.
-fn folder(name: &str) -> tempfile::TempDir {
-    support::home(name).0
-}
+use program::{down, folder, log, run_directory, said, servers, signal, start, suite, wait_for};
 
 /// Signals the command once `when` holds, and expects that nothing is left and the next command works.
 fn check_interrupted_start(name: &str, arguments: &[&str], signal_name: &str, code: i32, starting: bool) {
@@ -87,13 +34,7 @@ fn check_interrupted_start(name: &str, arguments: &[&str], signal_name: &str, co
     assert_eq!(servers(place), [0u32; 0], "left behind: {}", log(place));
     let up = start(place, &["server", "up"]).wait_with_output().expect("the next command");
     assert!(up.status.success(), "{}", said(&up));
-    let down = Command::new(env!("CARGO_BIN_EXE_idembench"))
-        .args(["server", "down"])
-        .current_dir(place)
-        .output()
-        .expect("down");
-    assert!(down.status.success(), "{}", said(&down));
-    assert_eq!(servers(place), [0u32; 0]);
+    down(place);
 }
 
 #[test]
@@ -106,20 +47,6 @@ fn a_signal_while_a_server_is_made_or_starts_leaves_none_behind() {
     let load = ["load", "t_idem", "--rows", "50000"];
     check_interrupted_start("load-made-", &load, "SIGINT", 130, false);
     check_interrupted_start("load-starts-", &load, "SIGINT", 130, true);
-}
-
-fn suite(place: &Path, warm_up: &str) -> String {
-    let text = format!(
-        "description = \"x\"\ndataset = \"t_idem\"\nrows = \"20k\"\ndays = 2\n[[step]]\nname = \"claim\"\nworkload = \"claim\"\nstatement = \"full_key\"\n\
-         rate = \"500/s\"\nconnections = 4\nduration = \"300s\"\nwarm_up = {warm_up}\n"
-    );
-    std::fs::write(place.join("s.toml"), text).expect("a suite");
-    "s.toml".to_owned()
-}
-
-fn run_file(place: &Path) -> Option<PathBuf> {
-    let run = std::fs::read_dir(place.join("results")).ok()?.flatten().next()?.path();
-    run.join("01-claim.hlog").exists().then_some(run)
 }
 
 #[track_caller]
@@ -147,8 +74,8 @@ fn a_run_that_is_interrupted_says_when_and_keeps_what_it_has() {
     ];
     for (warm_up, words, name, code) in cases {
         let _ = std::fs::remove_dir_all(place.join("results"));
-        let command = start(place, &["run", &suite(place, warm_up)]);
-        wait_for("a step", || run_file(place).is_some());
+        let command = start(place, &["run", &suite(place, "300s", warm_up)]);
+        wait_for("a step", || run_directory(&place.join("results")).is_some());
         std::thread::sleep(Duration::from_secs(2));
         signal(command.id(), name);
         let output = command.wait_with_output().expect("it ends");
@@ -193,9 +120,9 @@ fn a_server_that_is_killed_is_named_and_a_run_on_it_is_saved_as_failed() {
 
     let other = support::home("killed-run-").0;
     let place = other.path();
-    let suite = suite(place, "{ at_least = \"0s\", at_most = \"0s\" }");
+    let suite = suite(place, "300s", "{ at_least = \"0s\", at_most = \"0s\" }");
     let command = start(place, &["run", &suite]);
-    wait_for("a step", || run_file(place).is_some());
+    wait_for("a step", || run_directory(&place.join("results")).is_some());
     std::thread::sleep(Duration::from_secs(2));
     let pid = servers(place)[0];
     signal(pid, "SIGKILL");

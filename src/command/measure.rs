@@ -58,8 +58,7 @@ pub async fn run(server: &mut Server, plan: &Plan, screen: &Screen) -> anyhow::R
         Err(error) => return Err(server_choice::explained(server, error).await),
     };
     let mut run = begin(server, plan, &loaded).await?;
-    let directory = store::create_directory(&plan.out, &mut run)?;
-    store::save(&directory, &run)?;
+    let directory = store::create(&plan.out, &mut run)?;
     let stop = Stop::default();
     let watch_signals = tokio::spawn(stop_on_signal(stop.clone()));
     let driven = drive_steps(server, plan, &mut run, &directory, &stop, screen).await;
@@ -185,10 +184,11 @@ async fn drive_steps(
         drop(options);
         let result = result.with_context(|| format!("run step `{}`", step.name))?;
         bar.finish(&text::step_line(&result, name_width));
-        store::save_percentiles(directory, position, &result)?;
         run.steps.push(result);
         run.finished_at = now();
+        // The run first: percentiles can be made again from its histograms.
         store::save(directory, run)?;
+        store::save_percentiles(directory, position, &run.steps[position])?;
         if run.steps[position].failure.is_some()
             && let Err(gone) = server.connect().await
         {

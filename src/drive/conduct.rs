@@ -200,8 +200,10 @@ impl Conductor {
     fn seal(&mut self, state: &mut State, all: bool) {
         if let Err(error) = state.collector.seal(self.log.as_mut(), all) {
             // Measuring goes on: the run's own histograms do not need the log.
-            state.warnings.push(format!("{error} — the interval log of this step is not complete"));
-            self.log = None;
+            state.warnings.push(format!("{error} — this step has no interval log; its histograms are whole"));
+            if let Some(Err(left)) = self.log.take().map(IntervalLog::discard) {
+                state.warnings.push(left.to_string());
+            }
         }
     }
 

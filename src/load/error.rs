@@ -146,6 +146,21 @@ pub enum LoadError {
         /// The server's words.
         message: String,
     },
+    /// Errors 1114 and 1021: the server's disk is full.
+    #[error(
+        "failed to load rows {first_row} to {last_row} of {table}: the server's disk is full (server: {message}) — free \
+         space, and the same command goes on behind the rows that are there"
+    )]
+    DiskFull {
+        /// The table.
+        table: String,
+        /// First row of the chunk.
+        first_row: Rows,
+        /// Last row of the chunk.
+        last_row: Rows,
+        /// The server's words.
+        message: String,
+    },
     /// Somebody else moved a checkpoint.
     #[error("load {table}: its checkpoint was moved by somebody else — only one load at a time")]
     CheckpointMoved {

@@ -16,6 +16,8 @@ use crate::units::Rows;
 
 /// The server's numbers for a row that belongs to no partition, or to another one than named.
 const NO_PARTITION: [u16; 2] = [1526, 1748];
+/// The server's numbers for a disk that is full: of a table's file, and of any other.
+const DISK_FULL: [u16; 2] = [1114, 1021];
 
 /// Fills all pieces from where they are; gives back how many streams worked.
 pub(super) async fn fill(work: Work<'_>, next_rows: Vec<u64>, way: &ChosenWay) -> Result<u32, LoadError> {
@@ -140,6 +142,12 @@ impl Stream {
             Some((code, message)) if NO_PARTITION.contains(&code) => {
                 self.no_partition(chunk, format!("{code} {message}"))
             }
+            Some((code, message)) if DISK_FULL.contains(&code) => LoadError::DiskFull {
+                table: self.table(),
+                first_row: Rows(chunk.rows.start),
+                last_row: Rows(chunk.rows.end - 1),
+                message: format!("{code} {message}"),
+            },
             _ => LoadError::Stream {
                 table: self.table(),
                 first_row: Rows(chunk.rows.start),

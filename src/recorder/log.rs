@@ -33,6 +33,14 @@ pub enum WriteLogError {
         /// The system's reason.
         source: io::Error,
     },
+    /// What could not be written in full could not be taken away either.
+    #[error("failed to remove the interval log {path}, which is not complete: {source}", path = path.display())]
+    Discard {
+        /// Which file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
 }
 
 /// An interval log that is being written.
@@ -82,6 +90,16 @@ impl IntervalLog {
     /// Hands everything to the system, so that a crash of the program loses nothing of it.
     pub fn flush(&mut self) -> Result<(), WriteLogError> {
         self.file.flush().map_err(|source| self.failed(source))
+    }
+
+    /// Takes the file away: what the disk did not take in full would pass for a whole log.
+    ///
+    /// # Errors
+    /// It is still there.
+    pub fn discard(self) -> Result<(), WriteLogError> {
+        // Without the attempt to write what is left, which a dropped buffer makes.
+        drop(self.file.into_parts());
+        std::fs::remove_file(&self.path).map_err(|source| WriteLogError::Discard { path: self.path, source })
     }
 
     fn failed(&self, source: io::Error) -> WriteLogError {

@@ -71,7 +71,7 @@ pub enum StoreError {
 }
 
 /// Makes `<out>/<date>-<suite>-<4 hex digits>` and gives the run that name.
-pub fn create_directory(out: &Path, run: &mut Run) -> Result<PathBuf, StoreError> {
+fn create_directory(out: &Path, run: &mut Run) -> Result<PathBuf, StoreError> {
     let made = |path: &Path, source| StoreError::MakeDirectory { path: path.to_owned(), source };
     fs::create_dir_all(out).map_err(|source| made(out, source))?;
     let date = run.started_at.split('T').next().unwrap_or("undated").to_owned();
@@ -86,6 +86,19 @@ pub fn create_directory(out: &Path, run: &mut Run) -> Result<PathBuf, StoreError
         }
     }
     Err(made(&path, io::ErrorKind::AlreadyExists.into()))
+}
+
+/// Makes the run's directory with the run in it. Where the disk has no room for it nothing is left.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn create(out: &Path, run: &mut Run) -> Result<PathBuf, StoreError> {
+    let directory = create_directory(out, run)?;
+    save(&directory, run).inspect_err(|_| {
+        // It is empty: a save leaves the whole file or none.
+        let _ = fs::remove_dir(&directory);
+    })?;
+    Ok(directory)
 }
 
 /// Saves the run as it is now.

@@ -114,3 +114,52 @@ pub async fn schema(name: &str) -> Option<Server> {
     connection.close().await.expect("closed");
     Some(server.in_schema(name))
 }
+
+/// A file system in memory.
+pub struct SmallDisk {
+    folder: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// One of so many KiB; `None`, after saying so, where nothing can be mounted.
+    pub fn mount(kib: u32) -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"])
+            .arg(folder.path())
+            .output()
+            .is_ok_and(|output| output.status.success());
+        if !mounted {
+            skip("mounting a small disk takes root");
+        }
+        mounted.then_some(SmallDisk { folder })
+    }
+
+    pub fn path(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    /// Takes all that is left.
+    pub fn fill(&self) {
+        let file = std::fs::File::create(self.path().join("filler")).expect("a file");
+        let free = server::disk::free_space(self.path()).expect("asked").0;
+        // At once, while others write; then whatever they left.
+        let _ = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, free.max(1));
+        let into = format!("of={}", self.path().join("filler").display());
+        let _ = Command::new("dd")
+            .args(["if=/dev/zero", "bs=64k", "oflag=append", "conv=notrunc"])
+            .arg(into)
+            .output();
+    }
+
+    /// Gives it back.
+    pub fn empty(&self) {
+        std::fs::remove_file(self.path().join("filler")).expect("it was filled");
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.folder.path()).output();
+    }
+}
