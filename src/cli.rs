@@ -22,7 +22,7 @@ const ROOT_EXAMPLES: &str = "Examples:
   idembench run claim --rate 2000/s        drive claims against it
   idembench schema check proposed.sql      judge a table before it is created
 
-Exit codes: 0 done · 1 the answer is \"no\" (an error found by a check) · 2 wrong usage or environment\n  130 after SIGINT, 143 after SIGTERM, once the command has tidied up; a second signal ends it at once";
+Exit codes: 0 done · 1 the answer is \"no\" (an error found by a check) · 2 wrong usage or environment\n  130 after SIGINT, 143 after SIGTERM, 129 after SIGHUP (not under nohup), once the command has tidied\n  up; a second signal ends it at once";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

@@ -25,6 +25,6 @@ fn main() -> ExitCode {
 
 /// One line: what was being done, to which thing, why it failed, what to do. Exit code 2, or the signal's.
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("{}", command::one_line(error));
+    command::screen::print_error(&command::one_line(error));
     ExitCode::from(stopped_by().map_or(2, |signal| signal.exit_code()))
 }

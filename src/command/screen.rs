@@ -38,7 +38,7 @@ impl Screen {
 
     /// A labelled line that deserves attention.
     pub fn warn(&self, text: &str) {
-        eprintln!("{} {text}", Style::new().for_stderr().yellow().apply_to("warning:"));
+        print_error(&format!("{} {text}", Style::new().for_stderr().yellow().apply_to("warning:")));
     }
 
     /// A bar of `total` units with a name in front; call [`Bar::set`] as work goes on.
@@ -80,7 +80,7 @@ fn print_line(json: bool, label: &str, text: &str) {
     let bold = Style::new().bold();
     let width = padded(label);
     match json {
-        true => eprintln!("{}{text}", bold.for_stderr().apply_to(width)),
+        true => print_error(&format!("{}{text}", bold.for_stderr().apply_to(width))),
         false => print_out(&format!("{}{text}", bold.apply_to(width))),
     }
 }
@@ -94,4 +94,9 @@ pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 /// One line on standard output. A reader that has gone away, as `head` does, is no failure of ours.
 pub fn print_out(line: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{line}");
+}
+
+/// One line on standard error. A terminal that has gone away must not keep us from ending in order.
+pub fn print_error(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

@@ -48,19 +48,35 @@ impl fmt::Display for StopSignal {
 static FIRST: LazyLock<watch::Sender<Option<(StopSignal, bool)>>> = LazyLock::new(|| watch::channel(None).0);
 static ATTENDING: AtomicUsize = AtomicUsize::new(0);
 
-/// Watches for signals from now on.
+/// SIGHUP's number.
+const HANGUP: u32 = 1;
+
+/// Watches for signals from now on. A SIGHUP that whoever started us had ignored, as `nohup` does, stays
+/// ignored: the work is to outlive its terminal.
 pub fn watch_signals() {
     let kinds = [
         (SignalKind::interrupt(), StopSignal::Interrupt),
         (SignalKind::terminate(), StopSignal::Terminate),
         (SignalKind::hangup(), StopSignal::Hangup),
     ];
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let outlives_terminal = is_ignored(&status, HANGUP);
     for (kind, named) in kinds {
+        if named == StopSignal::Hangup && outlives_terminal {
+            continue;
+        }
         // Without a handler the signal keeps its default effect, which ends us.
         if let Ok(arrivals) = signal(kind) {
             tokio::spawn(note(arrivals, named));
         }
     }
+}
+
+/// Whether a process ignores a signal, by its `/proc/…/status`: a mask in hexadecimal digits.
+fn is_ignored(status: &str, signal: u32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
 }
 
 async fn note(mut arrivals: Arrivals, named: StopSignal) {
@@ -116,5 +132,24 @@ pub fn attend_signals() -> Attending {
 impl Drop for Attending {
     fn drop(&mut self) {
         ATTENDING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(mask: &str, ignored: bool) {
+        let status = format!("SigBlk:\t0000000000000000\n{mask}\nSigCgt:\t0000000000000001\n");
+        assert_eq!(is_ignored(&status, HANGUP), ignored, "{mask}");
+    }
+
+    #[test]
+    fn the_kernel_says_whether_we_were_started_to_outlive_our_terminal() {
+        check("SigIgn:\t0000000000000001", true);
+        check("SigIgn:\t0000000000001007", true);
+        check("SigIgn:\t0000000000001006", false);
+        check("SigIgn:\t", false);
+        check("", false);
     }
 }
