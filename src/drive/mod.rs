@@ -111,6 +111,8 @@ pub struct Progress {
 
 /// Samples that a worker can be ahead of the conductor: 2 s of a connection at 8,000 operations a second.
 const RING_CAPACITY: usize = 16_384;
+/// Connections that are opened at a time: two thousand together would wait for each other past all patience.
+const OPENING_AT_ONCE: u32 = 64;
 /// How long any one connection may take to open outside the measured part.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -216,7 +218,15 @@ impl<W: Worker + 'static> Crew<W> {
             gave_up: Arc::new(AtomicBool::new(false)),
             abort,
         };
+        let opened = |answer: Result<(), String>| {
+            answer.map_err(|failure| format!("failed to open {connections} connections: {failure}"))
+        };
         for index in 0..connections {
+            if index >= OPENING_AT_ONCE {
+                // A thread that broke off never answers; the others are not to wait for it for ever.
+                let answer = tokio::time::timeout(2 * CONNECT_PATIENCE, readiness.recv()).await;
+                answer.ok().flatten().map_or(Ok(()), opened)?;
+            }
             let (recorder, inbox) = ring(RING_CAPACITY);
             let connection = Connection {
                 worker: workload.worker(index),
@@ -233,7 +243,7 @@ impl<W: Worker + 'static> Crew<W> {
         drop(ready);
         // Every worker answers within its patience for connecting.
         while let Some(answer) = readiness.recv().await {
-            answer.map_err(|failure| format!("failed to open {connections} connections: {failure}"))?;
+            opened(answer)?;
         }
         Ok(crew)
     }
