@@ -45,7 +45,9 @@ pub async fn choose(server: &Server, request: &LoadRequest) -> Result<Choice, Lo
     let begun = server.exchange().map_err(SwapError::from)?;
     let fresh = request.replace.as_deref() == Some(table);
     if begun.as_ref().is_some_and(|exchange| exchange.table == table) && !fresh {
-        return Ok(Choice::by(By::Swap, "a load that was cut off had exchanged its files"));
+        // All rows are there: what is left can be done over a running server too.
+        let by = if server.is_ours_to_halt() { By::Swap } else { By::Sql };
+        return Ok(Choice::by(by, "a load that was cut off had exchanged its files"));
     }
     if let Some(reason) = why_sql(server, request, fresh).await? {
         return Ok(Choice::by(By::Sql, reason));

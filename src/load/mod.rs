@@ -170,7 +170,10 @@ async fn load_over(
     progress.enter(Phase::Preparing, dataset.rows.0);
     let plan = plan::Plan::new(dataset, maker);
     prepare::enter(server, connection, request, &plan).await?;
-    refuse_fresh_pages(connection, dataset).await?;
+    let exchange = pages::swap::take_over(server, connection, request, &plan).await?;
+    if exchange.is_none() {
+        refuse_fresh_pages(connection, dataset).await?;
+    }
     let prepared = prepare::prepare(server, connection, request, &plan).await?;
     let mut phases = BTreeMap::from([("prepare".to_owned(), started.elapsed().as_secs_f64())]);
     let mut loaded = Loaded {
@@ -210,6 +213,9 @@ async fn load_over(
         ledger::set_state(connection, table, ledger::State::Complete)
             .await
             .map_err(error::sql("mark as complete the load of", table))?;
+    }
+    if let Some(exchange) = exchange {
+        server.end_exchange(exchange).map_err(SwapError::from)?;
     }
     loaded.bytes =
         inspect::bytes(connection, table).await.map_err(error::sql("weigh", table))?.map(|bytes| bytes.0);

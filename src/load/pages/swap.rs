@@ -15,6 +15,7 @@ use sqlx::MySqlConnection;
 
 use super::build::Job;
 use super::{Found, PagesLoad, Site};
+use crate::load::plan::Plan;
 use crate::load::{LoadError, LoadRequest, Loaded, Phase, Progress, prepare};
 use crate::server::{Exchange, ExchangeError, HaltError, Halted, Home, OpenError, Server};
 use crate::spec::server::OwnedSpec;
@@ -47,8 +48,16 @@ pub enum SwapError {
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
     /// The server does not come back.
-    #[error("start the server again")]
-    Open(#[from] OpenError),
+    #[error(
+        "start the server with the new files of {table}, which are whole and in their place: {source}; see that it \
+         starts, then the same command goes on from there"
+    )]
+    Restart {
+        /// The table.
+        table: String,
+        /// What became of the start.
+        source: Box<OpenError>,
+    },
 }
 
 /// How it is called in results.
@@ -82,6 +91,30 @@ pub async fn swap(
     }
     let loaded = swap.0.finish(&server, started, loaded, &["fill"]).await?;
     Ok((server, loaded))
+}
+
+/// Files of this very load that a swap has put into their place, when it did not come to say so: the ledger
+/// learns of them, whichever way the load goes on.
+pub(in crate::load) async fn take_over(
+    server: &Server,
+    connection: &mut MySqlConnection,
+    request: &LoadRequest,
+    plan: &Plan,
+) -> Result<Option<Exchange>, LoadError> {
+    let table = request.dataset.table.name.as_str();
+    let Some(exchange) = server.exchange().map_err(SwapError::from)? else { return Ok(None) };
+    if exchange.table != table {
+        return Ok(None);
+    }
+    if request.replace.as_deref() == Some(table) {
+        server.end_exchange(exchange).map_err(SwapError::from)?;
+        return Ok(None);
+    }
+    if exchange.fingerprint != request.dataset.fingerprint() {
+        return Ok(None);
+    }
+    prepare::note_all_there(connection, &request.dataset, plan).await?;
+    Ok(Some(exchange))
 }
 
 /// One load.
@@ -143,7 +176,9 @@ impl Swap<'_> {
         let started = Instant::now();
         halted.exchange(exchange).map_err(SwapError::from)?;
         self.0.progress.reached("exchanged");
-        let server = Server::resume(halted).await.map_err(SwapError::from)?;
+        let server = Server::resume(halted)
+            .await
+            .map_err(|source| SwapError::Restart { table: self.0.table.clone(), source: Box::new(source) })?;
         self.0.end_phase("start", started);
         self.0.progress.reached("started");
         let mut connection = server.connect().await?;

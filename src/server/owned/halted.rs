@@ -96,7 +96,7 @@ impl Keeper {
     pub(in crate::server) fn exchange(&self) -> Result<Option<Exchange>, ExchangeError> {
         match self {
             Keeper::Stops(process) => Exchange::noted(&process.files),
-            Keeper::Leaves { .. } => Ok(None),
+            Keeper::Leaves { files, .. } => Exchange::noted(files),
         }
     }
 
@@ -104,7 +104,7 @@ impl Keeper {
     pub(in crate::server) fn end_exchange(&self, exchange: Exchange) -> Result<(), ExchangeError> {
         match self {
             Keeper::Stops(process) => exchange.end(&process.files),
-            Keeper::Leaves { .. } => Ok(()),
+            Keeper::Leaves { files, .. } => exchange.end(files),
         }
     }
 }

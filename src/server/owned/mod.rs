@@ -119,7 +119,7 @@ pub(super) enum Keeper {
     /// It stops with us.
     Stops(Box<OwnedProcess>),
     /// It was there before us and stays: only the shared lock is ours.
-    Leaves { _claim: Claim },
+    Leaves { _claim: Claim, files: Files },
 }
 
 impl From<InitializeError> for OwnedError {
@@ -271,7 +271,7 @@ async fn join(spec: &OwnedSpec, files: Files, claim: Claim) -> Result<Opened, Ow
     {
         return Err(OwnedError::OtherOptions { root, differ: differ.join(", ") });
     }
-    opened(files, address, running.pid, Keeper::Leaves { _claim: claim }).await
+    opened(files.clone(), address, running.pid, Keeper::Leaves { _claim: claim, files }).await
 }
 
 /// The user's wishes that a running server was not started with, each with what it has instead.
