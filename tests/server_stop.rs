@@ -1,6 +1,7 @@
 //! Nothing is omitted: a server that stands still, and one that dies, in the middle of a step.
 
 mod support;
+mod support_run;
 
 use std::path::Path;
 use std::process::Command;
@@ -12,12 +13,13 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use idembench::drive::{Options, Progress as DriveProgress, Stop, Target};
 use idembench::load::{LoadRequest, Method, Progress, Verify, load};
-use idembench::results::{StepResult, histogram};
+use idembench::report;
+use idembench::results::{Run, StepResult, histogram};
 use idembench::server::{self, Home, Server};
 use idembench::spec::dataset::Dataset;
 use idembench::spec::server::ServerSpec;
 use idembench::spec::suite::{ClaimSpec, ClaimStatement, Load, Step, Targets, WarmUp, Workload};
-use idembench::units::{PerSecond, Rows, Span};
+use idembench::units::{Micros, PerSecond, Rows, Span};
 use idembench::workload;
 
 /// A server of its own with a loaded table: it is stopped and killed here.
@@ -145,6 +147,39 @@ async fn a_server_that_stands_still_for_five_seconds_leaves_five_thousand_late_c
     assert!(measured.iter().any(|interval| interval.backlog > 3_000 && interval.backlog_age_s > 3.0));
     // And on disk.
     assert_eq!(logged(&log, "response"), responses);
+    the_report_shows_the_stall(result);
+}
+
+/// What a reader sees of it: the largest response and the backlog in words, and a timeline without a gap.
+fn the_report_shows_the_stall(step: StepResult) {
+    let response = step.latency_us["response"];
+    assert!(response.max >= 4_990_000 && response.p99 >= 4_500_000, "{response:?}");
+    let run = Run { steps: vec![step], ..support_run::empty_run("2026-12-03-stall-0001", "stall") };
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = report::write(&run, folder.path()).expect("a report");
+    let read = |path: &Path| std::fs::read_to_string(path).expect("text");
+    let longest = Micros(response.max).to_string();
+    for text in [read(&written.markdown), read(&written.page)] {
+        for words in [longest.as_str(), "the oldest unsent operation waited 4.", "the longest response"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+    let timelines = written.plots.iter().filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.contains("timeline") && name.ends_with(".svg")
+    });
+    let timelines: Vec<String> = timelines.map(|path| read(path)).collect();
+    assert_eq!(timelines.len(), 1, "{:?}", written.plots);
+    let drawn = &timelines[0];
+    assert!(drawn.contains("backlog: how long the oldest unsent operation has been due"), "{drawn}");
+    // p50, p99, maximum, completed and backlog, each in one line over all seconds: a gap would break it.
+    assert_eq!(points_of_lines(drawn).iter().filter(|points| **points >= 10).count(), 5, "{drawn}");
+}
+
+fn points_of_lines(svg: &str) -> Vec<usize> {
+    let lines = svg.split("<polyline").skip(1);
+    let points = lines.filter_map(|line| line.split("points=\"").nth(1)?.split('"').next());
+    points.map(|points| points.split_whitespace().count()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
