@@ -79,6 +79,9 @@ pub struct QuickstartArgs {
     /// Rows to load [default: 10M]
     #[arg(long, value_name = "N")]
     pub rows: Option<Rows>,
+    /// Days to load [default: 7]
+    #[arg(long, value_name = "N")]
+    pub days: Option<u32>,
     /// How long each step is measured [default: 30s]
     #[arg(long, value_name = "T")]
     pub duration: Option<Span>,

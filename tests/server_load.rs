@@ -263,7 +263,8 @@ async fn other_rows_and_other_peoples_tables_are_left_alone() {
     load(&server, &request(small.clone())).await.expect("loaded");
     let other = small.clone().scaled(None, None, Some(7), None).expect("another seed");
     let error = load(&server, &request(other.clone())).await.expect_err("other rows").to_string();
-    assert!(error.contains("it holds other rows (1,000 of t_idem, fingerprint"), "{error}");
+    assert!(error.contains("table t_idem holds other rows (1,000 of t_idem, fingerprint"), "{error}");
+    assert!(error.contains("say --rows 1000 --days 2 --seed 42"), "{error}");
     assert!(error.contains("--replace t_idem"), "{error}");
     let replace = LoadRequest { replace: Some("t_idem".to_owned()), ..request(other) };
     assert_eq!(load(&server, &replace).await.expect("replaced").rows, 1_000);

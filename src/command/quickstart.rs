@@ -31,7 +31,8 @@ pub async fn run(args: QuickstartArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn plan(args: &QuickstartArgs) -> anyhow::Result<Plan> {
-    let overrides = Overrides { rows: args.rows, duration: args.duration, ..Overrides::default() };
+    let overrides =
+        Overrides { rows: args.rows, days: args.days, duration: args.duration, ..Overrides::default() };
     let suite = Suite::read("quickstart")?.with_overrides(&overrides)?;
     let dataset = Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?;
     Ok(Plan { suite, dataset, out: args.out.clone() })

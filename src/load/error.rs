@@ -50,14 +50,16 @@ pub enum LoadError {
     },
     /// The table holds other rows.
     #[error(
-        "load {table}: it holds other rows ({there}, fingerprint {fingerprint_there}; asked for {fingerprint}) — \
-         say --replace {table} to drop it first, or use the dataset that it was loaded from"
+        "table {table} holds other rows ({there}, fingerprint {fingerprint_there}; asked for {fingerprint}) — \
+         {way_out}"
     )]
     OtherRows {
         /// The table.
         table: String,
         /// What is there, in words.
         there: String,
+        /// What to say instead.
+        way_out: String,
         /// Its fingerprint.
         fingerprint_there: String,
         /// The fingerprint asked for.

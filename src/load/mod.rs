@@ -2,7 +2,7 @@
 //!
 //! - `choose` which way a table takes when the user names none
 //! - `plan` the table cut into pieces (a partition each) and chunks (a transaction each); pure
-//! - `prepare` the table made, resumed or found complete
+//! - `prepare` the table made, resumed or found complete; `other_rows` what to say where it holds others
 //! - `fill` streams that take chunks, each by LOAD DATA (`local_infile`) or INSERT (`insert`)
 //! - `settings` what is changed on the server meanwhile, and restored
 //! - `verify` the rows read back
@@ -14,6 +14,7 @@ mod error;
 mod fill;
 mod insert;
 mod local_infile;
+mod other_rows;
 pub mod pages;
 mod plan;
 mod prepare;

@@ -5,7 +5,7 @@ use sqlx::MySqlConnection;
 use super::error::sql;
 use super::pages::import::stages;
 use super::plan::Plan;
-use super::{LoadError, LoadRequest, settings, space};
+use super::{LoadError, LoadRequest, other_rows, settings, space};
 use crate::server::{Server, claim_schema, registry};
 use crate::spec::dataset::{Dataset, Fill};
 use crate::table::ledger::{self, Entry, State};
@@ -182,6 +182,7 @@ async fn resume(
                 State::Complete => there,
                 State::Creating | State::Loading => format!("a load of {there}, not finished"),
             },
+            way_out: other_rows::way_out(connection, dataset, &entry).await?,
             fingerprint_there: entry.fingerprint,
             fingerprint,
         });
