@@ -120,7 +120,7 @@ async fn a_server_whose_program_was_killed_is_adopted_and_stopped_at_the_end() {
     let (_folder, home) = support::home("adopt-");
     let pid = orphan(open(&home).await.expect("a server"), &home);
     let adopted = open(&home).await.expect("the same server");
-    assert_eq!(adopted.pid(), Some(pid));
+    assert_eq!((adopted.pid(), adopted.was_found_running()), (Some(pid), true));
     assert_eq!(ask(&adopted, "SELECT DATABASE()").await, "idembench");
     let pid = orphan(adopted, &home);
 
@@ -128,6 +128,7 @@ async fn a_server_whose_program_was_killed_is_adopted_and_stopped_at_the_end() {
     let larger = OwnedSpec { buffer_pool: Some(Bytes::mib(256)), ..support::small() };
     let replaced = server::open(&ServerSpec::Owned(larger), &home).await.expect("a larger server");
     assert_ne!(replaced.pid(), Some(pid));
+    assert!(!replaced.was_found_running());
     assert_eq!(ask(&replaced, "SELECT CAST(@@innodb_buffer_pool_size AS CHAR)").await, "268435456");
     replaced.close().await.expect("a clean stop");
     gone(&home).await;

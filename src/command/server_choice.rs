@@ -71,13 +71,17 @@ pub async fn open_for(args: &ServerArgs, connections: u32, screen: &Screen) -> a
         ServerSpec::Owned(owned) => unless_stopped(owned, &home, opening).await?,
         _ => opening.await?,
     };
-    screen.line("server", &opened_line(&server, Span(begun.elapsed())));
+    let how = match server.was_found_running() {
+        true => "found running".to_owned(),
+        false => format!("ready in {}", Span(begun.elapsed())),
+    };
+    screen.line("server", &opened_line(&server, &how));
     Ok(server)
 }
 
-fn opened_line(server: &Server, took: Span) -> String {
+fn opened_line(server: &Server, how: &str) -> String {
     let place = server.address().channel();
-    format!("{} MySQL {} ready in {took} · {place}", server.kind(), server.version())
+    format!("{} MySQL {} {how} · {place}", server.kind(), server.version())
 }
 
 /// A failure on a server of ours that has died is told by its death.

@@ -68,6 +68,7 @@ pub struct Server {
     version: ServerVersion,
     data_directory: Option<PathBuf>,
     pid: Option<u32>,
+    found: bool,
     keeper: Keeper,
 }
 
@@ -135,6 +136,7 @@ impl Server {
             version: opened.version,
             data_directory: Some(opened.data_directory),
             pid: Some(opened.pid),
+            found: opened.found,
             keeper: Keeper::Owned(opened.keeper),
         }
     }
@@ -146,6 +148,7 @@ impl Server {
             version: opened.version,
             data_directory: None,
             pid: opened.pid,
+            found: false,
             keeper: Keeper::Contained(Box::new(opened.keeper)),
         }
     }
@@ -157,6 +160,7 @@ impl Server {
             version: opened.version,
             data_directory: opened.data_directory,
             pid: opened.pid,
+            found: true,
             keeper: Keeper::Nothing,
         }
     }
@@ -196,6 +200,11 @@ impl Server {
         self.pid
     }
 
+    /// Whether it was running before it was opened: left by `server up` or by a killed command, or attached.
+    pub fn was_found_running(&self) -> bool {
+        self.found
+    }
+
     /// The same server with another schema; closing or dropping it leaves the server alone.
     pub fn in_schema(&self, database: &str) -> Server {
         Server {
@@ -204,6 +213,7 @@ impl Server {
             version: self.version,
             data_directory: self.data_directory.clone(),
             pid: self.pid,
+            found: self.found,
             keeper: Keeper::Nothing,
         }
     }

@@ -111,6 +111,8 @@ pub(super) struct Opened {
     pub(super) pid: u32,
     pub(super) data_directory: PathBuf,
     pub(super) keeper: Keeper,
+    /// It was running before us.
+    pub(super) found: bool,
 }
 
 /// What is held while an owned server is used.
@@ -242,7 +244,8 @@ async fn adopt(
     let wanted = locate_mysqld(home).ok();
     if suits(&running, spec, &address, wanted.as_ref()).await {
         process.keep(claim);
-        return opened(files, address, running.pid, Keeper::Stops(Box::new(process))).await;
+        let opened = opened(files, address, running.pid, Keeper::Stops(Box::new(process))).await?;
+        return Ok(Opened { found: true, ..opened });
     }
     process.stop(&address).await?;
     start(spec, home, files, claim).await
@@ -271,7 +274,9 @@ async fn join(spec: &OwnedSpec, files: Files, claim: Claim) -> Result<Opened, Ow
     {
         return Err(OwnedError::OtherOptions { root, differ: differ.join(", ") });
     }
-    opened(files.clone(), address, running.pid, Keeper::Leaves { _claim: claim, files }).await
+    let opened =
+        opened(files.clone(), address, running.pid, Keeper::Leaves { _claim: claim, files }).await?;
+    Ok(Opened { found: true, ..opened })
 }
 
 /// The user's wishes that a running server was not started with, each with what it has instead.
@@ -316,7 +321,7 @@ async fn opened(files: Files, address: Address, pid: u32, keeper: Keeper) -> Res
     let version = version_of(&mut connection).await.map_err(log_in)?;
     super::create_own_schema(&mut connection).await.map_err(log_in)?;
     super::address::close(connection).await;
-    Ok(Opened { address, version, pid, data_directory: files.data(), keeper })
+    Ok(Opened { address, version, pid, data_directory: files.data(), keeper, found: false })
 }
 
 /// `server up`: starts or finds the server and leaves it running when this program ends.
