@@ -214,13 +214,28 @@ where
     let bar = screen.bar("load", &dataset_line(dataset), dataset.rows.0);
     let begun = std::time::Instant::now();
     let mut ticks = tokio::time::interval(Duration::from_millis(250));
+    let mut resumed = false;
     tokio::pin!(loading);
     loop {
-        tokio::select! {
-            loaded = &mut loading => return Ok((loaded?, bar)),
-            _ = ticks.tick() => bar.set(progress.rows(), progress_line(progress, begun.elapsed())),
+        let loaded = tokio::select! {
+            loaded = &mut loading => Some(loaded),
+            _ = ticks.tick() => None,
+        };
+        // Said once, at the latest when a load ends that was quicker than a tick.
+        if !resumed && progress.rows_at_start() > 0 {
+            resumed = true;
+            bar.line(&resumed_line(progress.rows_at_start(), dataset));
+        }
+        match loaded {
+            Some(loaded) => return Ok((loaded?, bar)),
+            None => bar.set(progress.rows(), progress_line(progress, begun.elapsed())),
         }
     }
+}
+
+/// Rows of all partitions count, in whatever order streams have taken them.
+fn resumed_line(rows_there: u64, dataset: &Dataset) -> String {
+    format!("goes on at row {} of {}", grouped(rows_there), dataset.rows)
 }
 
 fn dataset_line(dataset: &Dataset) -> String {
@@ -264,12 +279,6 @@ fn say(loaded: &Loaded, dataset: &Dataset, bar: Bar, screen: &Screen) {
         false => loaded.method.clone(),
     };
     bar.finish(&format!("{}  {how}", dataset_line(dataset)));
-    if loaded.rows_resumed > 0 && loaded.rows_per_second > 0.0 {
-        screen.line(
-            "",
-            &format!("{} rows were there from a load that was cut off", grouped(loaded.rows_resumed)),
-        );
-    }
     let size = loaded.bytes.map_or(String::new(), |bytes| {
         let per_row = three_digits(bytes as f64 / loaded.rows.max(1) as f64);
         format!(" · {} ({per_row} B/row, index pages included)", Bytes(bytes))

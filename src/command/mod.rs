@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 use crate::cli::Command;
 use crate::server::{unattended_signal, watch_signals};
+use crate::units;
 
 /// Runs a command. `Ok` carries 0 (done) or 1 (the answer is "no"); an error means exit code 2. After a signal
 /// to which the command does not attend itself it is dropped, and a server that it owns stops with it.
@@ -50,7 +51,7 @@ async fn execute(command: Command) -> anyhow::Result<ExitCode> {
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain() {
-        let text = cause.to_string().replace('\n', " ");
+        let text = units::one_line(&cause.to_string());
         if line.contains(&text) {
             continue;
         }

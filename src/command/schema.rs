@@ -7,6 +7,7 @@ use anyhow::Context;
 use super::screen::{print_json, print_out};
 use crate::cli::{SchemaAction, SchemaArgs, SchemaCheckArgs};
 use crate::spec::ddl::audit::{Finding, Severity, audit};
+use crate::units::one_line;
 
 /// Runs the command: exit code 1 when MySQL or the loaders would refuse the table.
 pub fn run(args: SchemaArgs) -> anyhow::Result<ExitCode> {
@@ -36,6 +37,6 @@ fn print(file: &str, findings: &[Finding]) {
             Severity::Error => "",
             Severity::Warning => "warning: ",
         };
-        print_out(&format!("{file}: {mark}{}\n  {}", finding.what, finding.advice));
+        print_out(&format!("{file}: {mark}{}\n  {}", one_line(&finding.what), one_line(&finding.advice)));
     }
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 use console::{Style, Term};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::units::one_line;
+
 /// Where lines and bars go.
 pub struct Screen {
     /// Standard output belongs to a machine.
@@ -38,6 +40,7 @@ impl Screen {
 
     /// A labelled line that deserves attention.
     pub fn warn(&self, text: &str) {
+        let text = one_line(text);
         print_error(&format!("{} {text}", Style::new().for_stderr().yellow().apply_to("warning:")));
     }
 
@@ -52,7 +55,7 @@ impl Screen {
         if let Ok(style) = ProgressStyle::with_template("{prefix}{bar:20.cyan/dim}  {msg}") {
             bar.set_style(style.progress_chars("━━─"));
         }
-        bar.set_prefix(format!("{}{name}  ", padded(label)));
+        bar.set_prefix(format!("{}{}  ", padded(label), one_line(name)));
         bar.enable_steady_tick(Duration::from_millis(250));
         Bar { bar, label, json: self.json }
     }
@@ -62,7 +65,12 @@ impl Bar {
     /// Moves to `position` and shows `message` behind the bar.
     pub fn set(&self, position: u64, message: String) {
         self.bar.set_position(position);
-        self.bar.set_message(message);
+        self.bar.set_message(one_line(&message));
+    }
+
+    /// A line above the bar, which goes on.
+    pub fn line(&self, text: &str) {
+        self.bar.suspend(|| print_line(self.json, self.label, text));
     }
 
     /// Takes the bar away and leaves one line in its place.
@@ -76,7 +84,9 @@ fn padded(label: &str) -> String {
     format!("{label:<LABEL_WIDTH$}")
 }
 
+/// Names, descriptions and servers' words stand in these lines: whatever they hold stays words.
 fn print_line(json: bool, label: &str, text: &str) {
+    let text = one_line(text);
     let bold = Style::new().bold();
     let width = padded(label);
     match json {

@@ -1,6 +1,7 @@
 //! The report's order: result, what to keep in mind, figures, costs, statements, details. Pure.
 
 use crate::results::Run;
+use crate::units::one_line;
 
 use super::document::{Block, Document, Span};
 use super::plot::{Plot, Subject};
@@ -92,6 +93,5 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(harmless) {
         return word.to_owned();
     }
-    let word: String = word.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    format!("'{}'", word.replace('\'', r"'\''"))
+    format!("'{}'", one_line(word).replace('\'', r"'\''"))
 }

@@ -1,5 +1,7 @@
 //! The report as GitHub-flavoured Markdown. Everything that came from the run is escaped. Pure.
 
+use crate::units::{is_unprintable, one_line};
+
 use super::document::{Block, Cell, Document, Folded, Notice, Span, Table, Tone};
 use super::plot::Plot;
 
@@ -134,10 +136,6 @@ fn html_escaped(text: &str) -> String {
     one_line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
 /// The longest row of backticks in a text.
 fn backticks(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
@@ -155,7 +153,7 @@ fn code(text: &str) -> String {
 
 fn fenced(language: &str, code: &str) -> String {
     let fence = "`".repeat(backticks(code).max(2) + 1);
-    let code: String = code.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    let code: String = code.chars().filter(|c| !is_unprintable(*c) || matches!(c, '\n' | '\t')).collect();
     format!("{fence}{language}\n{}\n{fence}", code.trim_end())
 }
 

@@ -72,13 +72,29 @@ pub fn splice(text: &str, mut read: impl FnMut(&str) -> Result<Run, String>) -> 
     Ok(spliced)
 }
 
-/// Where the next opening marker stands.
+/// Where the next opening marker stands: at the start of a line outside fenced blocks.
 fn next_marker(text: &str) -> Option<usize> {
-    text.match_indices(OPENING).map(|(at, _)| at).find(|at| {
-        let before = &text[..*at];
-        let fences = before.lines().filter(|line| line.trim_start().starts_with("```")).count();
-        (before.is_empty() || before.ends_with('\n')) && fences % 2 == 0
-    })
+    let mut at = 0;
+    let mut open: Option<&str> = None;
+    for line in text.split_inclusive('\n') {
+        match (open, fence(line)) {
+            (None, _) if line.starts_with(OPENING) => return Some(at),
+            (None, Some((marks, info))) if !info.contains('`') => open = Some(marks),
+            // Only a fence of the same marks, at least as long, ends a block: shorter ones are its text.
+            (Some(begun), Some((marks, ""))) if marks.starts_with(begun) => open = None,
+            _ => {}
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// The marks of a line that begins or ends a fenced block, and what stands behind them.
+fn fence(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let behind = line.trim_start_matches(if line.starts_with('~') { '~' } else { '`' });
+    let (marks, info) = line.split_at(line.len() - behind.len());
+    (marks.len() >= 3).then_some((marks, info))
 }
 
 /// What stands between the markers: the step table, what must not be missed, and where it comes from.

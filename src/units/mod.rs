@@ -4,6 +4,7 @@
 //! means the same in a file, on the command line and in a report. No other module formats a unit.
 
 mod bytes;
+mod line;
 mod micros;
 mod per_second;
 mod rows;
@@ -11,6 +12,7 @@ mod span;
 mod text;
 
 pub use bytes::Bytes;
+pub use line::{is_unprintable, one_line};
 pub use micros::Micros;
 pub use per_second::PerSecond;
 pub use rows::Rows;

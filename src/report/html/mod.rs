@@ -4,6 +4,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::results::Run;
+use crate::units::is_unprintable;
 
 use super::document::{Block, Cell, Document, Folded, Notice, Span, Table, Tone};
 use super::facts;
@@ -157,9 +158,9 @@ fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// The text with control characters made visible: HTML forbids most of them, escaped or not.
+/// The text with what is no text made visible: HTML forbids most control characters, escaped or not.
 fn clean(text: &str) -> String {
-    let visible = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
+    let visible = |c: char| if is_unprintable(c) && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
     text.chars().map(visible).collect()
 }
 

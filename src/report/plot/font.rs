@@ -69,11 +69,6 @@ pub(super) fn width_px(text: &str, size: Size) -> f64 {
     measured * wider
 }
 
-/// The text on one line and free of control characters, which XML does not allow.
-pub(super) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
 /// Breaks a text at spaces into lines of at most `width` CSS pixels; a longer word stands alone.
 pub(super) fn wrap(text: &str, size: Size, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

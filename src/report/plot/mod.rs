@@ -187,6 +187,6 @@ fn refused(figure: &str, error: &dyn std::fmt::Display) -> PlotError {
 
 /// Text fit for XML.
 fn escaped(text: &str) -> String {
-    let text = font::one_line(text);
+    let text = crate::units::one_line(text);
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

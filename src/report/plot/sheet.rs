@@ -115,7 +115,7 @@ impl<'a, DB: DrawingBackend> Sheet<'a, DB> {
         text: &str,
     ) -> Result<(), DrawError<DB>> {
         let style = font::style(size, ink, self.scale).pos(Pos::new(side, VPos::Center));
-        self.area.draw(&Text::new(font::one_line(text), (self.px(at.0), self.px(at.1)), style))
+        self.area.draw(&Text::new(crate::units::one_line(text), (self.px(at.0), self.px(at.1)), style))
     }
 
     /// A paragraph over the sheet's width, below what is there.
