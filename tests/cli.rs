@@ -251,3 +251,31 @@ fn a_step_that_lacks_a_key_or_says_it_wrongly_is_named_with_its_line() {
     let warm_up = format!("{head}warm_up = \"1s\"\n");
     check(&[("s.toml", &warm_up)], &["run", "s.toml"], 2, &["line 6", "{ at_least = \"3s\", at_most"]);
 }
+
+/// Names and descriptions come from files that others wrote: a screen shows them and does nothing that they say.
+#[test]
+fn hostile_names_neither_move_the_cursor_nor_make_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let evil = r"\u001b[2Jx\nsource    forged\u202e\u009b31m<!-- /idembench -->";
+    let suite = format!(
+        "description = \"{evil}\"\ndataset = \"t_idem\"\n[[step]]\nname = \"{evil}\"\nworkload = \"claim\"\n\
+         statement = \"full_key\"\nrate = \"1/s\"\nduration = \"1s\"\n"
+    );
+    std::fs::write(folder.path().join("s.toml"), suite).unwrap();
+    for arguments in [&["list", "s.toml"][..], &["run", "s.toml", "--step", "\u{1b}[2J\nnone"]] {
+        let output = idembench(folder.path(), arguments);
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("[2Jx source    forged"), "{said:?}");
+        assert!(!said.contains(|c: char| idembench::units::is_unprintable(c) && c != '\n'), "{said:?}");
+        assert!(!said.lines().any(|line| line.starts_with("source")), "{said}");
+    }
+}
+
+#[test]
+fn rows_and_days_stand_beside_every_suite() {
+    check(&[], &["list", "claim"], 0, &["on t_idem, ", "rows in 7 days"]);
+    let loaded = ["\"rows\": 10000000", "\"days\": 7"];
+    check(&[], &["list", "quickstart", "--json"], 0, &loaded);
+    check(&[], &["list", "--json"], 0, &loaded);
+}

@@ -37,18 +37,28 @@ fn source(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `10M rows in 7 days`: what a suite loads, its own figures or those of its dataset.
+/// What a suite loads: its own figures, or those of its dataset.
+fn loaded(suite: &Suite) -> anyhow::Result<Dataset> {
+    Ok(Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?)
+}
+
+/// `t_idem, 10M rows in 7 days`.
 fn loads(suite: &Suite) -> anyhow::Result<String> {
-    let dataset = Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?;
+    let dataset = loaded(suite)?;
     Ok(format!("{}, {} rows in {} days", dataset.name, dataset.rows.short(), dataset.days))
 }
 
 fn steps(suite: &Suite, json: bool) -> anyhow::Result<()> {
     let lines: Vec<String> = suite.steps.iter().map(text::planned_step).collect();
     if json {
-        return print_json(
-            &serde_json::json!({ "suite": suite.name, "dataset": suite.dataset, "steps": lines }),
-        );
+        let loaded = loaded(suite)?;
+        return print_json(&serde_json::json!({
+            "suite": suite.name,
+            "dataset": suite.dataset,
+            "rows": loaded.rows.0,
+            "days": loaded.days,
+            "steps": lines,
+        }));
     }
     let screen = Screen::new(false);
     screen.line("suite", &format!("{} · {}", suite.name, suite.description));
@@ -65,11 +75,18 @@ fn everything(json: bool) -> anyhow::Result<()> {
     let suites =
         suite::built_in().iter().map(|found| Suite::read(found.name)).collect::<Result<Vec<_>, _>>()?;
     if json {
-        let named =
-            |name: &str, description: &str| serde_json::json!({ "name": name, "description": description });
+        let named = |name: &str, description: &str, loaded: &Dataset| {
+            serde_json::json!({
+                "name": name, "description": description, "rows": loaded.rows.0, "days": loaded.days,
+            })
+        };
+        let suites: Vec<_> = suites
+            .iter()
+            .map(|suite| Ok(named(&suite.name, &suite.description, &loaded(suite)?)))
+            .collect::<anyhow::Result<_>>()?;
         return print_json(&serde_json::json!({
-            "datasets": datasets.iter().map(|d| named(&d.name, &d.description)).collect::<Vec<_>>(),
-            "suites": suites.iter().map(|s| named(&s.name, &s.description)).collect::<Vec<_>>(),
+            "datasets": datasets.iter().map(|d| named(&d.name, &d.description, d)).collect::<Vec<_>>(),
+            "suites": suites,
         }));
     }
     let screen = Screen::new(false);
