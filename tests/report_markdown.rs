@@ -7,6 +7,7 @@ use std::path::Path;
 
 use idembench::report::{self, splice, text};
 use idembench::results::Run;
+use idembench::units::is_unprintable;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 /// `report.md` of a run, written the way the program writes it.
@@ -59,6 +60,46 @@ fn a_failed_run_says_so_first() {
     let first =
         ["FAILED: step 2: the server went away", "❌ Step 2", "broke its check", "error 2013 16 times"];
     check_golden("failed", &support_run::failed(), &first);
+}
+
+/// The backlog's age when measuring ended and its largest age are two figures: each has its one name everywhere.
+#[test]
+fn the_ages_of_a_backlog_have_one_name_each() {
+    let run = support_run::quickstart();
+    let step = &run.steps[2];
+    let largest = step.intervals.iter().map(|interval| interval.backlog_age_s).fold(0.0, f64::max);
+    assert!(largest > step.overload.unwrap().backlog_age_s + 0.5);
+    let text = format!("{}\n{}", markdown(&run), text::summary(&run));
+    for (place, _) in text.match_indices("oldest") {
+        assert!(
+            text[place..].starts_with("oldest waiting at the end 5.25 s"),
+            "{}",
+            &text[place..place + 60]
+        );
+    }
+    assert_eq!(text.matches("oldest waiting at the end").count(), 3);
+    assert!(text.contains("largest backlog age 6.68 s"), "{text}");
+}
+
+#[test]
+fn the_pool_is_told_and_where_it_is_small_how_much_of_it_is_leased() {
+    let (large, small) = (support_run::quickstart(), support_run::closed_loop());
+    let expect = "pool: 3,000,000 rows can be won; up to 30,000 (1 %) leased at a time";
+    assert!(markdown(&large).contains(expect));
+    assert!(text::summary(&large).contains("pool 3M rows\n"), "{}", text::summary(&large));
+    assert!(markdown(&small).contains("as good as 413 aimed at alike"));
+    assert!(
+        text::summary(&small).contains("pool 3M rows, up to 38689 % leased"),
+        "{}",
+        text::summary(&small)
+    );
+}
+
+#[test]
+fn runs_of_earlier_versions_are_read() {
+    let run: Run = serde_json::from_str(include_str!("golden/run-1.0.json")).unwrap();
+    assert_eq!(run.steps[0].pool, None);
+    assert!(first_lines(&markdown(&run)).contains("quickstart on t_idem"));
 }
 
 #[test]
@@ -142,8 +183,11 @@ fn lines_for_a_terminal_stand_in_columns_and_hide_nothing() {
     .flat_map(|run| [text::summary(run), text::list_line(run)])
     .collect();
     insta::assert_snapshot!("terminal", lines.join("\n"));
-    let hostile = text::summary(&support_run::hostile());
-    assert!(!hostile.chars().any(|c| c.is_control() && c != '\n'));
+    let hostile = support_run::hostile();
+    for text in [text::summary(&hostile), text::list_line(&hostile)] {
+        assert!(!text.chars().any(|c| is_unprintable(c) && c != '\n'), "{text:?}");
+    }
+    assert_eq!(text::list_line(&hostile).lines().count(), 1);
 }
 
 #[test]
@@ -157,6 +201,37 @@ fn a_marked_region_is_replaced_by_the_runs_table() {
     insta::assert_snapshot!("spliced", spliced);
     let again = splice::splice(&spliced, |_| Ok(support_run::stalled())).unwrap();
     assert_eq!(again, spliced, "a second splice changes nothing");
+}
+
+#[test]
+fn hostile_names_leave_a_spliced_region_whole() {
+    let readme = "before\n<!-- idembench report --splice results/x -->\n<!-- /idembench -->\nafter\n";
+    let spliced = splice::splice(readme, |_| Ok(support_run::hostile())).unwrap();
+    for marker in ["<!-- idembench report --splice", "<!-- /idembench -->"] {
+        assert_eq!(spliced.matches(marker).count(), 1, "{spliced}");
+    }
+    assert!(spliced.starts_with("before\n") && spliced.ends_with("\nafter\n"), "{spliced}");
+    assert_eq!(splice::splice(&spliced, |_| Ok(support_run::hostile())).unwrap(), spliced);
+}
+
+/// A document that shows markers as text, in blocks of several kinds, has none.
+#[test]
+fn markers_in_fenced_blocks_are_text() {
+    let marker = "<!-- idembench report --splice results/x -->\n<!-- /idembench -->\n";
+    let fenced = |open: &str, inner: &str, close: &str| format!("{open}\n{inner}\n{marker}{close}\n");
+    for text in [
+        fenced("```text", "", "```"),
+        fenced("````", "```", "````"),
+        fenced("~~~", "```", "~~~"),
+        fenced("````sql", "CREATE TABLE t (`a` int COMMENT '\n```\n", "````"),
+    ] {
+        let read = |_: &str| Ok(support_run::stalled());
+        assert_eq!(splice::splice(&text, read), Err(splice::SpliceError::NoMarkers), "{text}");
+        let spliced = splice::splice(&format!("{text}{marker}"), read).unwrap();
+        assert!(spliced.starts_with(&text) && spliced.contains("| 1 | claim, full key |"), "{spliced}");
+    }
+    let after_inline = format!("```one line```\n{marker}");
+    assert!(splice::splice(&after_inline, |_| Ok(support_run::stalled())).is_ok());
 }
 
 #[test]

@@ -116,6 +116,42 @@ async fn losing_claims_lose_and_redeliveries_are_duplicates() {
     assert!(ok > 150 && lost > 150, "{:?}", result.outcomes);
 }
 
+/// The pool is counted on the server; a lease that takes too much of it is warned of, and does cost wins.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pool_is_the_pending_rows_and_one_that_is_too_small_is_warned_of() {
+    let Some(server) = support::schema("claims_pool").await else { return };
+    let dataset = loaded(&server, "t_idem").await;
+    let mut connection = server.connect().await.expect("a connection");
+    let count = async |connection: &mut sqlx::MySqlConnection, from: &str| -> u64 {
+        let sql = format!("SELECT COUNT(*) FROM {from} WHERE status = 'PENDING'");
+        let count: i64 = connection.fetch_one(AssertSqlSafe(sql)).await.expect("a count").get(0);
+        count as u64
+    };
+    let pending = count(&mut connection, "t_idem").await;
+    let newest_partition = dataset.table.partitioning.as_ref().expect("daily").partitions[2].name.clone();
+    let newest = count(&mut connection, &format!("t_idem PARTITION ({newest_partition})")).await;
+    assert!(newest > 0 && newest < pending);
+
+    // A machine that is too busy reaches less than 400/s.
+    let rate = |result: &StepResult| result.overload.map_or(400.0, |overload| overload.reached_per_s);
+    let warned = |result: &StepResult| result.warnings.iter().any(|warning| warning.contains("leased"));
+    let enough = ClaimSpec { lease: Span(Duration::from_millis(100)), ..spec(ClaimStatement::FullKey) };
+    let result = run(&server, &dataset, &step(enough, 400.0)).await;
+    let pool = result.pool.expect("a claim step has one");
+    assert_eq!((pool.rows, pool.even_rows, pool.leased_rows), (pending, pending as f64, rate(&result) * 0.1));
+    assert!(!pool.is_small() && !warned(&result), "{pool:?} {:?}", result.warnings);
+    let lost = outcome(&result, "lost");
+
+    let newest_day = Targets::NewestDay { share: 1.0 };
+    let long = ClaimSpec { targets: newest_day, lease: Span::seconds(30), ..spec(ClaimStatement::FullKey) };
+    let result = run(&server, &dataset, &step(long, 400.0)).await;
+    assert_sound(&result, 600);
+    let pool = result.pool.expect("a claim step has one");
+    assert_eq!((pool.rows, pool.leased_rows), (newest, rate(&result) * 30.0));
+    assert!(pool.is_small() && warned(&result), "{pool:?} {:?}", result.warnings);
+    assert!(outcome(&result, "lost") > lost + 50, "{lost} {:?}", result.outcomes);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_of_key_can_be_claimed_by() {
     let Some(server) = support::schema("claims_kinds").await else { return };

@@ -209,7 +209,7 @@ fn interval_line(interval: &Interval) -> String {
     let phase = if interval.phase == "measure" { "" } else { interval.phase.as_str() };
     let backlog = match interval.backlog {
         0 => String::new(),
-        due => format!("  {} due, oldest {} s", grouped(due), three_digits(interval.backlog_age_s)),
+        due => format!("  {} due, backlog age {} s", grouped(due), three_digits(interval.backlog_age_s)),
     };
     let p99 = Micros(interval.service_us.p99);
     format!("{}/s  p99 {p99}{backlog}  {phase}", grouped(per_second.round() as u64))

@@ -80,6 +80,8 @@ impl Parts {
                 Load::Closed { .. } => None,
             },
             connections: self.load.connections(),
+            // The workload knows, if there is one.
+            pool: None,
             throughput_per_s: if measured.is_some() { reached_per_s } else { 0.0 },
             measured_s,
             warm_up: warm_up(&recorded, measured),

@@ -25,5 +25,5 @@ pub use days::{Day, Days};
 pub use error::MakeError;
 pub use key_of::KeyOf;
 pub use maker::RowMaker;
-pub use pick::{PickError, Picker};
+pub use pick::{PickError, Picker, Pool};
 pub use row::{Cell, Row, Value};

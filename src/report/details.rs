@@ -95,6 +95,7 @@ fn facts_of_step(step: &StepResult) -> Vec<Vec<Span>> {
         let parameters: Vec<String> = parameters.collect();
         lines.push(Span::line(format!("{}: {}", step.workload, parameters.join(", "))));
     }
+    lines.extend(facts::pool(step).map(|pool| Span::line(format!("pool: {pool}"))));
     lines
 }
 

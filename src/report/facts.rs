@@ -3,6 +3,11 @@
 use crate::results::{Run, StepResult};
 use crate::units::{Bytes, Micros, PerSecond, Rows, grouped, three_digits};
 
+/// The backlog's age when measuring ended, `overload.backlog_age_s`.
+pub const OLDEST_WAITING: &str = "oldest waiting at the end";
+/// The largest `backlog_age_s` of any interval, warm-up and draining included.
+pub const LARGEST_BACKLOG_AGE: &str = "largest backlog age";
+
 /// `2,000/s`, or `closed loop`.
 pub fn load(step: &StepResult) -> String {
     match step.rate_per_s {
@@ -101,6 +106,33 @@ pub fn settings(run: &Run) -> Vec<String> {
 /// The parameters of one step: `2,000/s over 16 connections`, `closed loop over 4 connections`.
 pub fn driven(step: &StepResult) -> String {
     format!("{} over {}", load(step), counted(step.connections.into(), "connection"))
+}
+
+/// `3,000,000 rows can be won; up to 30,000 (1 %) leased at a time`.
+pub fn pool(step: &StepResult) -> Option<String> {
+    let pool = step.pool?;
+    let uneven = match pool.even_rows.round() as u64 {
+        even if even < pool.rows => {
+            format!(", aimed at unevenly: as good as {} aimed at alike", grouped(even))
+        }
+        _ => String::new(),
+    };
+    let percent = three_digits(100.0 * pool.leased_share());
+    Some(format!(
+        "{} rows can be won{uneven}; up to {} ({percent} %) leased at a time",
+        grouped(pool.rows),
+        grouped(pool.leased_rows.round() as u64)
+    ))
+}
+
+/// `pool 3M rows`, and how much of it is leased where that is too much.
+pub fn pool_in_short(step: &StepResult) -> Option<String> {
+    let pool = step.pool?;
+    let leased = match pool.is_small() {
+        true => format!(", up to {} % leased", three_digits(100.0 * pool.leased_share())),
+        false => String::new(),
+    };
+    Some(format!("pool {} rows{leased}", Rows(pool.rows).short()))
 }
 
 /// A caption line: what made a figure of the run, or of one step of it.

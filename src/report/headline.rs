@@ -5,7 +5,7 @@ use crate::results::{Run, RunStatus, StepResult};
 use crate::units::{Rows, Span as Length, grouped};
 
 use super::document::{Notice, Tone};
-use super::facts::{self, counted};
+use super::facts::{self, OLDEST_WAITING, counted};
 use super::shown::{self, Of};
 
 /// So many kinds of steps are named in the headline.
@@ -162,7 +162,7 @@ fn of(step: &StepResult) -> Vec<(Tone, String)> {
         if count > 0 {
             let operations = counted(count, "operation");
             let text = format!(
-                "left {operations} {what}: each counts with its age at the end, so that ≥ marks lower bounds"
+                "left {operations} {what}: each counts with its age when draining ended, so that ≥ marks lower bounds"
             );
             found.push((Tone::Bad, text));
         }
@@ -193,11 +193,11 @@ fn of(step: &StepResult) -> Vec<(Tone, String)> {
     found
 }
 
-/// `is overloaded: 3,412/s reached of 4,000/s, oldest waiting 4.1 s, …`.
+/// `is overloaded: 3,412/s reached of 4,000/s, oldest waiting at the end 4.1 s, …`.
 fn overload(step: &StepResult) -> Option<String> {
     let overload = step.overload?;
     Some(format!(
-        "is overloaded: {} reached of {}, oldest waiting {}, up to {} due but not sent",
+        "is overloaded: {} reached of {}, {OLDEST_WAITING} {}, up to {} due but not sent",
         facts::per_second(overload.reached_per_s),
         facts::load(step),
         facts::seconds(overload.backlog_age_s),

@@ -99,6 +99,7 @@ mod tests {
             parameters: Default::default(),
             rate_per_s: Some(1000.0),
             connections: 4,
+            pool: None,
             throughput_per_s: 1000.0,
             measured_s: 30.0,
             warm_up: WarmUpResult { seconds: 5.0, operations: 5_000, steady: true },

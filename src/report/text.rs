@@ -3,9 +3,9 @@
 use crate::results::INTERRUPTED_BEFORE;
 use crate::results::{Run, RunStatus, StepResult};
 use crate::spec::suite::{Load, Step};
-use crate::units::Rows;
+use crate::units::{Rows, one_line};
 
-use super::facts::{self, counted};
+use super::facts::{self, OLDEST_WAITING, counted};
 use super::headline;
 use super::shown::{self, Of};
 
@@ -20,7 +20,7 @@ pub fn step_result(step: &StepResult) -> String {
     if let Some(overload) = step.overload {
         let reached = facts::per_second(overload.reached_per_s);
         let age = facts::seconds(overload.backlog_age_s);
-        parts.push(format!("overloaded: {reached} reached, oldest waiting {age}"));
+        parts.push(format!("overloaded: {reached} reached, {OLDEST_WAITING} {age}"));
     } else if measured {
         let what = shown::judged(step);
         if step.rate_per_s.is_none() {
@@ -33,6 +33,7 @@ pub fn step_result(step: &StepResult) -> String {
         parts.push(format!("{of_service}{}", latencies.join("  ")));
     }
     parts.extend(probes(step));
+    parts.extend(facts::pool_in_short(step));
     for check in step.checks.iter().filter(|check| !check.held) {
         parts.push(format!("CHECK FAILED: {} ({})", one_line(&check.name), one_line(&check.detail)));
     }
@@ -91,15 +92,10 @@ pub fn list_line(run: &Run) -> String {
     };
     format!(
         "{}  {state:<7}  {} {} rows  {}  {}",
-        run.run_id,
+        one_line(&run.run_id),
         one_line(&run.dataset.name),
         Rows(run.dataset.rows).short(),
-        facts::server(run),
+        one_line(&facts::server(run)),
         one_line(&headline::result(run))
     )
-}
-
-/// Control characters would move the cursor or colour the screen.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -132,6 +132,9 @@ pub struct StepResult {
     pub rate_per_s: Option<f64>,
     /// Connections.
     pub connections: u32,
+    /// The rows that its claims can win; null for other workloads, and in files before 1.1.
+    #[serde(default)]
+    pub pool: Option<Pool>,
     /// Completed operations per second of the measured part.
     pub throughput_per_s: f64,
     /// Length of the measured part in seconds, draining excluded.
@@ -179,6 +182,33 @@ impl StepResult {
             INTERRUPTED_BEFORE => Some("interrupted before anything was measured".to_owned()),
             _ => None,
         }
+    }
+}
+
+/// The rows that a step's claims can win.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Pool {
+    /// Rows that are made PENDING and that the step's targets can name.
+    pub rows: u64,
+    /// So many rows, all picked alike, would be picked twice as often as these are: `rows` where targets are
+    /// uniform, fewer the more unevenly they aim.
+    pub even_rows: f64,
+    /// Rows that may be leased at a time: rate × lease, and × batch for sweepers.
+    pub leased_rows: f64,
+}
+
+impl Pool {
+    /// Share of leased rows above which claims meet rows that are still leased too often to pass over.
+    pub const LEASED_SHARE_MAX: f64 = 0.05;
+
+    /// Leased rows as a share of the rows that are picked alike.
+    pub fn leased_share(&self) -> f64 {
+        self.leased_rows / self.even_rows.max(1.0)
+    }
+
+    /// Whether the pool is too small for the step: `lost` then rises by construction.
+    pub fn is_small(&self) -> bool {
+        self.leased_share() > Pool::LEASED_SHARE_MAX
     }
 }
 
@@ -291,7 +321,7 @@ pub struct Overload {
     pub reached_per_s: f64,
     /// Largest number of operations due but not sent.
     pub backlog_max: u64,
-    /// Age of the oldest unsent operation when measuring ended, seconds.
+    /// The backlog's age when measuring ended, seconds: the oldest waiting at the end.
     pub backlog_age_s: f64,
     /// Operations never sent: they stand in the response histogram with their age, a lower bound.
     pub unsent: u64,

@@ -3,6 +3,7 @@
 //! A reader takes every file of its own major version and an equal or lower minor one; a file from the
 //! future is refused with the release that can read it. Changes:
 //! - 1.0 the first
+//! - 1.1 `steps[].pool`: the rows that a step's claims can win
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The version that this release writes.
-pub const CURRENT: SchemaVersion = SchemaVersion { major: 1, minor: 0 };
+pub const CURRENT: SchemaVersion = SchemaVersion { major: 1, minor: 1 };
 
 /// The version of a result file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +35,7 @@ pub struct FromTheFuture {
 impl SchemaVersion {
     /// Whether this release can read such a file.
     pub fn check_readable(self) -> Result<(), FromTheFuture> {
-        // As a tuple: with a minor version of 0 clippy would take a plain comparison for a mistake.
-        let readable = self.major == CURRENT.major && self <= CURRENT;
+        let readable = self.major == CURRENT.major && self.minor <= CURRENT.minor;
         if readable { Ok(()) } else { Err(FromTheFuture { found: self }) }
     }
 }

@@ -43,7 +43,9 @@ pub async fn run(
     match &step.workload {
         Workload::Claim(spec) => {
             let workload = claim::Claim::new(dataset, spec, &step.name, step.load)?;
-            Ok(drive::run(&workload, step, target, options).await)
+            let mut result = drive::run(&workload, step, target, options).await;
+            workload.note_pool(&mut result);
+            Ok(result)
         }
     }
 }

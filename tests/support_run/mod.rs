@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use hdrhistogram::Histogram;
 use idembench::results::{
-    Check, CounterSeries, DatasetDescription, ErrorCount, Interval, LatencySummary, Machine, Overload, Run,
-    RunStatus, ServerDescription, Statement, StepResult, Tool, WarmUpResult, buckets, histogram, version,
+    Check, CounterSeries, DatasetDescription, ErrorCount, Interval, LatencySummary, Machine, Overload, Pool,
+    Run, RunStatus, ServerDescription, Statement, StepResult, Tool, WarmUpResult, buckets, histogram,
+    version,
 };
 
 mod shapes;
@@ -165,6 +166,7 @@ pub fn step(plan: &Plan, seed: u64) -> StepResult {
         parameters: parameters(plan),
         rate_per_s: Some(plan.rate_per_s),
         connections: plan.connections,
+        pool: Some(Pool { rows: 3_000_000, even_rows: 3e6, leased_rows: reached * 30.0 }),
         throughput_per_s: reached,
         measured_s: f64::from(plan.measure_s),
         warm_up: WarmUpResult {

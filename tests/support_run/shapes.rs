@@ -213,11 +213,13 @@ pub fn failed() -> Run {
 
 /// A run whose every text tries to break out of what it is put into.
 pub fn hostile() -> Run {
-    let evil = "<script>alert(1)</script> | \"q\" 'a' `tick` \\ \n## heading\n* [x](javascript:1) ${x} </svg> \u{7} &amp;";
+    let evil = "<script>alert(1)</script> | \"q\" 'a' `tick` \\ \n## heading\n* [x](javascript:1) ${x} </svg> \u{7} &amp; \\| \
+                <!-- /idembench -->\n<!-- idembench report --splice x -->\n\u{1b}[2J\u{202e}";
     let mut run = empty_run("2026-12-01-hostile-0bad", evil);
     run.dataset.name = evil.to_owned();
     run.dataset.create_table = format!("CREATE TABLE t (`a` int COMMENT '```{evil}')");
     run.server.version_comment = evil.to_owned();
+    run.server.version = format!("9.7.4 {evil}");
     run.server.settings.insert(evil.to_owned(), evil.to_owned());
     run.machine.cpu = evil.to_owned();
     run.warnings.push(evil.to_owned());
@@ -247,6 +249,7 @@ pub fn closed_loop() -> Run {
     let mut step = step(&Plan { measure_s: 6, warm_up_s: 2, ..Plan::default() }, 13);
     step.rate_per_s = None;
     step.throughput_per_s = 5_321.0;
+    step.pool = Some(Pool { rows: 3_000_000, even_rows: 412.6, leased_rows: 5_321.0 * 30.0 });
     for gone in ["response", "wait"] {
         step.latency_us.remove(gone);
         step.histograms.remove(gone);

@@ -132,8 +132,7 @@ impl Timeline {
 
     fn backlog<DB: DrawingBackend>(&self, sheet: &mut Sheet<'_, DB>, x: &Axis) -> Result<(), DrawError<DB>> {
         let y = Axis::from_zero(self.largest_backlog_age_s(), 3, facts::seconds);
-        let panel =
-            self.small_panel(sheet, "backlog: how long the oldest unsent operation has been due", x, &y);
+        let panel = self.small_panel(sheet, "backlog age: how long the oldest of it has been due", x, &y);
         let cut = cut_s(&self.intervals);
         let panel = Panel { cut: &cut, ..panel };
         let mut chart = sheet.panel(&panel)?;
@@ -216,7 +215,7 @@ impl Figure for Timeline {
                 format!("; the longest {what}, {longest}, stands in second {}", interval.start_s.round())
             });
         let backlog = match self.largest_backlog_age_s() {
-            age if age > 0.0 => format!("; the oldest unsent operation waited {}", facts::seconds(age)),
+            age if age > 0.0 => format!("; {} {}", facts::LARGEST_BACKLOG_AGE, facts::seconds(age)),
             _ => String::new(),
         };
         format!("{} over time: {what} p50, p99 and maximum of each second{worst}{backlog}", self.name)

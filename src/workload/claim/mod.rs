@@ -2,6 +2,7 @@
 //!
 //! - `one` a consumer's claim of the row that its message names
 //! - `batch` a sweeper's claim of whatever is due
+//! - `pool` the rows that can be won, and whether they are enough
 //! - `wins` what was won, in bounded memory; `check` that the rows say the same
 //!
 //! Whether a claim won is read off the row count that the server answers. What that count means is tried on
@@ -10,6 +11,7 @@
 mod batch;
 mod check;
 mod one;
+mod pool;
 mod prepare;
 mod wins;
 
@@ -21,7 +23,7 @@ use sqlx::MySqlConnection;
 
 use crate::drive::{self, Done, PrepareError, Prepared, Tick};
 use crate::keys::{KeyOf, PickError, Picker};
-use crate::results::Check;
+use crate::results::{Check, StepResult};
 use crate::spec::dataset::Dataset;
 use crate::spec::suite::{ClaimSpec, ClaimStatement as Kind, Load, Targets};
 use crate::table::claim::ClaimStatement;
@@ -121,6 +123,11 @@ impl Claim {
             Statements::One(statement) => &statement.sql,
             Statements::Batch(statements) => &statements.update,
         }
+    }
+
+    /// Adds what is known of the rows that the step's claims could win.
+    pub fn note_pool(&self, result: &mut StepResult) {
+        pool::note(result, self.picker.pool(), &self.spec);
     }
 
     fn picker_of(&self, index: u32) -> Result<Picker, PickError> {
