@@ -35,8 +35,9 @@ fn a_load_on_a_full_disk_says_so_and_goes_on_when_there_is_space() {
         &directory,
     ];
     let command = start(place, &load);
+    // More than one chunk of a partition: the first was committed.
     let has_rows = |files: std::fs::ReadDir| {
-        files.flatten().any(|file| file.metadata().is_ok_and(|data| data.len() > 9 << 20))
+        files.flatten().any(|file| file.metadata().is_ok_and(|data| data.len() > 20 << 20))
     };
     let tables = server.join("data/idembench");
     wait_for("rows", || std::fs::read_dir(&tables).is_ok_and(has_rows));
@@ -46,7 +47,7 @@ fn a_load_on_a_full_disk_says_so_and_goes_on_when_there_is_space() {
     assert_eq!(servers_on(&server.join("data")), [0u32; 0]);
     disk.empty();
     let again = start(place, &load).wait_with_output().expect("it ends");
-    check_said(&again, 0, &["rows were there from a load that was cut off", "checksum"]);
+    check_said(&again, 0, &["goes on at row", "checksum"]);
 }
 
 /// The files of a run's directory.

@@ -117,20 +117,21 @@ pub fn pool(step: &StepResult) -> Option<String> {
         }
         _ => String::new(),
     };
-    let percent = three_digits(100.0 * pool.leased_share());
-    Some(format!(
-        "{} rows can be won{uneven}; up to {} ({percent} %) leased at a time",
-        grouped(pool.rows),
-        grouped(pool.leased_rows.round() as u64)
-    ))
+    let leased = match pool.leased_share() {
+        share if share <= 1.0 => format!("({} %) leased at a time", three_digits(100.0 * share)),
+        times => format!("claims in one lease's time, {} for each", three_digits(times)),
+    };
+    let leased_rows = grouped(pool.leased_rows.round() as u64);
+    Some(format!("{} rows can be won{uneven}; up to {leased_rows} {leased}", grouped(pool.rows)))
 }
 
 /// `pool 3M rows`, and how much of it is leased where that is too much.
 pub fn pool_in_short(step: &StepResult) -> Option<String> {
     let pool = step.pool?;
-    let leased = match pool.is_small() {
-        true => format!(", up to {} % leased", three_digits(100.0 * pool.leased_share())),
-        false => String::new(),
+    let leased = match pool.leased_share() {
+        _ if !pool.is_small() => String::new(),
+        share if share <= 1.0 => format!(", up to {} % leased", three_digits(100.0 * share)),
+        _ => ", more claims in a lease's time than rows".to_owned(),
     };
     Some(format!("pool {} rows{leased}", Rows(pool.rows).short()))
 }

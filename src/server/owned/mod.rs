@@ -274,8 +274,7 @@ async fn join(spec: &OwnedSpec, files: Files, claim: Claim) -> Result<Opened, Ow
     {
         return Err(OwnedError::OtherOptions { root, differ: differ.join(", ") });
     }
-    let opened =
-        opened(files.clone(), address, running.pid, Keeper::Leaves { _claim: claim, files }).await?;
+    let opened = opened(files.clone(), address, running.pid, Keeper::Leaves { _claim: claim, files }).await?;
     Ok(Opened { found: true, ..opened })
 }
 
