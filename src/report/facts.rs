@@ -131,7 +131,7 @@ pub fn pool_in_short(step: &StepResult) -> Option<String> {
     let leased = match pool.leased_share() {
         _ if !pool.is_small() => String::new(),
         share if share <= 1.0 => format!(", up to {} % leased", three_digits(100.0 * share)),
-        _ => ", more claims in a lease's time than rows".to_owned(),
+        _ => ", over 100 % leased".to_owned(),
     };
     Some(format!("pool {} rows{leased}", Rows(pool.rows).short()))
 }
