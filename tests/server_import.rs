@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)] // A test that cannot set up its files should stop right there.
 
 mod support;
+#[path = "support/tables.rs"]
+mod tables;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,45 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use idembench::load::{self, By, LoadError, LoadRequest, Loaded, Method, Progress, Verify};
+use idembench::load::{self, By, LoadError, LoadRequest, Loaded, Progress, Verify};
 use idembench::server::{self, Home, Server};
-use idembench::spec::dataset::{Dataset, built_in};
+use idembench::spec::dataset::built_in;
 use idembench::spec::server::{OwnedSpec, ServerSpec, Written};
-use idembench::units::Rows;
-use sqlx::{AssertSqlSafe, Executor, Row};
-
-fn dataset(name: &str, rows: u64, days: u32) -> Dataset {
-    Dataset::read(name).unwrap().scaled(Some(Rows(rows)), Some(days), None, None).unwrap()
-}
-
-fn request(dataset: Dataset, verify: Verify) -> LoadRequest {
-    LoadRequest { dataset, method: Method::Auto, verify, streams: None, replace: None }
-}
+use sqlx::{AssertSqlSafe, Executor};
+use tables::{check, dataset, number, open, request, sql};
 
 async fn import(server: &Server, request: &LoadRequest) -> Result<Loaded, LoadError> {
     load::import(server, request, &Arc::new(Progress::default())).await
-}
-
-async fn open(spec: &OwnedSpec, home: &Home) -> Server {
-    server::open(&ServerSpec::Owned(spec.clone()), home).await.unwrap()
-}
-
-async fn sql(server: &Server, sql: &str) {
-    let mut connection = server.connect().await.unwrap();
-    let done = connection.execute(AssertSqlSafe(sql.to_owned())).await;
-    done.unwrap_or_else(|error| panic!("{sql}: {error}"));
-}
-
-async fn number(server: &Server, sql: &str) -> i64 {
-    server.connect().await.unwrap().fetch_one(AssertSqlSafe(sql.to_owned())).await.unwrap().get(0)
-}
-
-/// CHECK TABLE says OK.
-async fn check(server: &Server, table: &str) {
-    let mut connection = server.connect().await.unwrap();
-    let rows = connection.fetch_all(AssertSqlSafe(format!("CHECK TABLE {table}"))).await.unwrap();
-    let said: Vec<String> = rows.iter().map(|row| row.get_unchecked(3)).collect();
-    assert_eq!(said, ["OK"], "{table}");
 }
 
 /// No table that stood in is left, nor a file of one, nor a note.
@@ -220,31 +192,25 @@ async fn a_stopped_import_leaves_the_empty_table_and_nothing_beside_it() {
     assert_eq!(import(&server, &request).await.unwrap().rows, 20_000);
 }
 
+/// Somebody else's server, through a URL.
+async fn attach(url: String, password: &Option<idembench::spec::server::Secret>) -> Server {
+    let written = Written { flag: Some(url), password: password.clone(), ..Written::default() };
+    server::open(&ServerSpec::read(&written).unwrap(), &Home::at("/none").unwrap()).await.unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn files_go_to_a_socket_on_this_machine_and_to_no_server_behind_tcp() {
     let Some(server) = support::schema("import_attach").await else { return };
     let address = server.address();
-    let attach = async |url: String| {
-        let written = Written { flag: Some(url), password: address.password.clone(), ..Written::default() };
-        server::open(&ServerSpec::read(&written).unwrap(), &Home::at("/none").unwrap()).await.unwrap()
-    };
     let request = request(dataset("t_idem", 20_000, 2), Verify::Full);
     sql(&server, "CREATE USER IF NOT EXISTS import_tcp@'127.0.0.1'").await;
     sql(&server, "GRANT ALL ON import_attach.* TO import_tcp@'127.0.0.1'").await;
-    let tcp = server::open(
-        &ServerSpec::read(&Written {
-            flag: Some(format!("mysql://import_tcp@127.0.0.1:{}/import_attach", address.port)),
-            ..Written::default()
-        })
-        .unwrap(),
-        &Home::at("/none").unwrap(),
-    )
-    .await
-    .unwrap();
+    let tcp = attach(format!("mysql://import_tcp@127.0.0.1:{}/import_attach", address.port), &None).await;
     let error = import(&tcp, &request).await.expect_err("out of reach").to_string();
     assert!(error.contains("answers over TCP") && error.contains("--method sql"), "{error}");
     let socket = address.socket.as_ref().unwrap().display().to_string();
-    let local = attach(format!("mysql://root@localhost/import_attach?socket={socket}")).await;
+    let local =
+        attach(format!("mysql://root@localhost/import_attach?socket={socket}"), &address.password).await;
     assert_eq!((local.kind(), import(&local, &request).await.unwrap().rows), ("attached", 20_000));
     nothing_is_left(&server).await;
 }
@@ -287,6 +253,97 @@ async fn the_way_in_is_chosen_by_size_and_by_whose_server_it_is() {
     ] {
         let choice = load::choose(server, &request(dataset(name, rows, 2), Verify::Quick)).await.unwrap();
         assert!(choice.by == by && choice.reason.contains(reason), "{rows}: {choice:?}");
+    }
+    server.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_table_lives_like_any_other() {
+    if !support::has_mysqld() {
+        return;
+    }
+    let (_folder, home) = support::home("import_life");
+    let spec = support::small();
+    let server = open(&spec, &home).await;
+    import(&server, &request(dataset("t_idem", 300_000, 7), Verify::Quick)).await.unwrap();
+    tables::lives_like_any_other(server, &spec, &home).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_the_server_has_not_compared_with_its_definition_is_not_used() {
+    let Some(server) = support::schema("import_warned").await else { return };
+    let request = request(dataset("t_idem", 20_000, 2), Verify::Quick);
+    let folder = server.data_directory().unwrap().join("import_warned");
+    let error = import_while(&server, &request, "placed", move || {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|ending| ending == "cfg") {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+    })
+    .await
+    .expect_err("there is no description");
+    assert!(error.to_string().contains("1810") && error.to_string().contains("--method sql"), "{error}");
+    assert_eq!(number(&server, "SELECT COUNT(*) FROM t_idem").await, 0);
+    nothing_is_left(&server).await;
+    assert_eq!(import(&server, &request).await.unwrap().rows, 20_000);
+}
+
+/// With a binary log, which nobody follows at first.
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_grants_are_named_and_enough_and_a_group_gets_no_files() {
+    if !support::has_mysqld() {
+        return;
+    }
+    let (_folder, home) = support::home("import_rights");
+    let options = ["gtid_mode", "enforce_gtid_consistency"].map(|name| (name.to_owned(), "ON".to_owned()));
+    let spec = OwnedSpec { binlog: true, options: options.to_vec(), ..support::small() };
+    let server = open(&spec, &home).await;
+    let address = server.address();
+    let socket = address.socket.as_ref().unwrap().display().to_string();
+    let request = request(dataset("t_idem", 20_000, 2), Verify::Quick);
+    sql(&server, "CREATE USER importer@localhost").await;
+    sql(&server, "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON idembench.* TO importer@localhost").await;
+    let local = attach(format!("mysql://importer@localhost/idembench?socket={socket}"), &None).await;
+    let error = import(&local, &request).await.expect_err("not allowed").to_string();
+    assert!(error.contains("'importer'@'localhost' may not") && error.contains("--method sql"), "{error}");
+    let grants = error.split(" may not — ").nth(1).unwrap().split(", or use").next().unwrap();
+    assert!(
+        grants.starts_with(
+            "GRANT FLUSH_TABLES, SESSION_VARIABLES_ADMIN ON *.* TO 'importer'@'localhost'; GRANT "
+        ),
+        "{error}"
+    );
+    sql(&server, grants).await;
+    assert_eq!(import(&local, &request).await.unwrap_or_else(|error| panic!("{error}")).rows, 20_000);
+    nothing_is_left(&server).await;
+
+    let mut connection = server.connect().await.unwrap();
+    let plugin = "INSTALL PLUGIN group_replication SONAME 'group_replication.so'";
+    if let Err(error) = connection.execute(plugin).await {
+        support::skip(&format!("no group replication: {error}"));
+        server.close().await.unwrap();
+        return;
+    }
+    // The plugin alone is no group, for who may look.
+    assert_eq!(import(&server, &request).await.unwrap().method, "already loaded");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    for statement in [
+        "SET GLOBAL group_replication_group_name = '9d0b8f1e-6a4c-4a51-8c2e-1f0e5d7a3b60'".to_owned(),
+        format!("SET GLOBAL group_replication_local_address = '127.0.0.1:{port}'"),
+        "SET GLOBAL group_replication_bootstrap_group = ON".to_owned(),
+        "START GROUP_REPLICATION".to_owned(),
+    ] {
+        let done = connection.execute(AssertSqlSafe(statement.clone())).await;
+        done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    for member in [&local, &server] {
+        let error = import(member, &request).await.expect_err("a group").to_string();
+        assert!(
+            error.contains("group replication is on") && error.contains("STOP GROUP_REPLICATION"),
+            "{error}"
+        );
     }
     server.close().await.unwrap();
 }

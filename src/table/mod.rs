@@ -5,6 +5,7 @@
 //! - [`checksum`] what the server should say about rows that are made from a seed
 //! - [`session`] what the sessions of a load set
 //! - [`staging`] tables that stand in for another while its files are taken in
+//! - [`privileges`] what an account must be allowed to for that
 //! - [`ledger`] how far a load has come, kept beside the rows
 //! - [`claim`] the compare-and-set UPDATE; [`sweep`] batches of it
 //! - [`explain`] how the server runs a statement, with advice
@@ -20,6 +21,7 @@ pub mod insert;
 pub mod inspect;
 pub mod ledger;
 mod literal;
+pub mod privileges;
 pub mod row_counts;
 pub mod schema;
 pub mod session;

@@ -1,7 +1,7 @@
 //! Tables that stand in for another while its rows come in as files: made, emptied of their files, given new
 //! ones, and put into the place of the one that is loaded.
 
-use sqlx::{AssertSqlSafe, Executor, MySqlConnection};
+use sqlx::{AssertSqlSafe, Executor, MySqlConnection, Row};
 
 use crate::spec::ddl::quote_name;
 
@@ -18,6 +18,8 @@ pub struct Facts {
     pub binary_log: bool,
     /// Servers that read that log.
     pub replicas: u64,
+    /// Whether it is a member of a replication group.
+    pub group_member: bool,
 }
 
 /// Asks the server.
@@ -27,15 +29,26 @@ pub async fn facts(connection: &mut MySqlConnection) -> Result<Facts, sqlx::Erro
          CAST(@@GLOBAL.log_bin AS SIGNED)";
     // Without the PROCESS privilege an account sees its own sessions only: a replica is then not seen.
     const REPLICAS: &str = "SELECT CAST(COUNT(*) AS UNSIGNED) FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'";
+    // The plugin may be there and the server in no group; for who may not ask, the plugin alone is enough.
+    const MEMBERS: &str = "SELECT CAST(COUNT(*) AS UNSIGNED) FROM performance_schema.replication_group_members \
+         WHERE MEMBER_STATE <> 'OFFLINE'";
+    const PLUGIN: &str = "SELECT CAST(COUNT(*) AS UNSIGNED) FROM information_schema.PLUGINS \
+         WHERE PLUGIN_NAME = 'group_replication' AND PLUGIN_STATUS = 'ACTIVE'";
     let (file_per_table, page_bytes, data_directory, binary_log): (i64, u64, String, i64) =
         sqlx::query_as(FACTS).fetch_one(&mut *connection).await?;
-    let replicas: Result<u64, sqlx::Error> = sqlx::query_scalar(REPLICAS).fetch_one(connection).await;
+    let replicas: Result<u64, sqlx::Error> = sqlx::query_scalar(REPLICAS).fetch_one(&mut *connection).await;
+    let members: u64 = match sqlx::query_scalar(MEMBERS).fetch_one(&mut *connection).await {
+        Ok(members) => members,
+        Err(sqlx::Error::Database(_)) => sqlx::query_scalar(PLUGIN).fetch_one(connection).await?,
+        Err(error) => return Err(error),
+    };
     Ok(Facts {
         file_per_table: file_per_table != 0,
         page_bytes,
         data_directory,
         binary_log: binary_log != 0,
         replicas: replicas.unwrap_or(0),
+        group_member: members > 0,
     })
 }
 
@@ -72,9 +85,15 @@ pub async fn discard(connection: &mut MySqlConnection, table: &str) -> Result<()
     run(connection, format!("ALTER TABLE {} DISCARD TABLESPACE", quote_name(table))).await
 }
 
-/// Takes the file that lies in the place of the discarded one.
-pub async fn import(connection: &mut MySqlConnection, table: &str) -> Result<(), sqlx::Error> {
-    run(connection, format!("ALTER TABLE {} IMPORT TABLESPACE", quote_name(table))).await
+/// Takes the file that lies in the place of the discarded one; gives back what the server warns of.
+pub async fn import(connection: &mut MySqlConnection, table: &str) -> Result<Vec<String>, sqlx::Error> {
+    run(connection, format!("ALTER TABLE {} IMPORT TABLESPACE", quote_name(table))).await?;
+    // As text: the server prepares no SHOW WARNINGS with a LIMIT.
+    let warnings = connection.fetch_all(super::session::WARNINGS).await?;
+    let said = |row: &sqlx::mysql::MySqlRow| {
+        Ok(format!("{}: {}", row.try_get::<u32, _>("Code")?, row.try_get::<String, _>("Message")?))
+    };
+    warnings.iter().map(said).collect()
 }
 
 /// Exchanges a partition with a table; the caller knows that its rows belong there.

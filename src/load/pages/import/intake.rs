@@ -113,7 +113,11 @@ impl Worker {
         self.progress.reached("discarded");
         intake.put_in_place()?;
         self.progress.reached("placed");
-        self.watched(&mut connection, stage).await?;
+        let warnings = self.watched(&mut connection, stage).await?;
+        if !warnings.is_empty() {
+            let (stage, warnings) = (stage.to_owned(), warnings.join("; "));
+            return Err(ImportError::Warned { stage, warnings }.into());
+        }
         let description = intake.path.with_extension("cfg");
         fs::remove_file(&description).map_err(failed("remove", &description))?;
         self.progress.add_rows(intake.rows);
@@ -121,8 +125,9 @@ impl Worker {
         Ok(())
     }
 
-    /// An import of a large file takes minutes: a stop need not wait for its end.
-    async fn watched(&self, connection: &mut MySqlConnection, stage: &str) -> Result<(), LoadError> {
+    /// An import of a large file takes minutes: a stop need not wait for its end. Gives back the server's
+    /// warnings.
+    async fn watched(&self, connection: &mut MySqlConnection, stage: &str) -> Result<Vec<String>, LoadError> {
         let session = staging::session_number(connection).await.map_err(sql("import the file of", stage))?;
         let mut looks = tokio::time::interval(BETWEEN_LOOKS);
         looks.tick().await;

@@ -53,6 +53,27 @@ pub enum ImportError {
         /// What stands against it, with what to do.
         reason: String,
     },
+    /// The account may not do what an import takes.
+    #[error("import files into the {kind} server: {account} may not — {grants}, or use --method sql")]
+    Denied {
+        /// What it is.
+        kind: &'static str,
+        /// The account.
+        account: String,
+        /// Statements that would let it.
+        grants: String,
+    },
+    /// The server took a file and was not content with it.
+    #[error(
+        "import the file of {stage}: the server warns ({warnings}), and a file whose definition it has not compared is \
+         not used — keep others from changing files in its data directory and run the same command, or use --method sql"
+    )]
+    Warned {
+        /// The table that stands in.
+        stage: String,
+        /// The server's words.
+        warnings: String,
+    },
     /// A table that is not ours has the name of one that we would make.
     #[error("make the table {stage}: there is one already and idembench did not make it — rename it")]
     Taken {

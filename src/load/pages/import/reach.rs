@@ -12,6 +12,7 @@ use crate::load::LoadError;
 use crate::load::error::sql;
 use crate::load::pages::files;
 use crate::server::Server;
+use crate::table::privileges;
 use crate::table::staging::{self, Facts};
 
 /// The only page size that is written.
@@ -35,7 +36,30 @@ impl Reach {
         suitable(&facts, server.kind())?;
         let folder = folder(server, &facts).and_then(|folder| try_out(&folder).map(|()| folder));
         let folder = folder.map_err(|reason| ImportError::OutOfReach { kind: server.kind(), reason })?;
-        Ok(Reach { folder, binary_log: facts.binary_log })
+        let reach = Reach { folder, binary_log: facts.binary_log };
+        allowed(server, &reach).await?;
+        Ok(reach)
+    }
+}
+
+/// A server of our own lets us do everything; others are asked before anything is made.
+async fn allowed(server: &Server, reach: &Reach) -> Result<(), LoadError> {
+    if server.kind() == "owned" {
+        return Ok(());
+    }
+    let schema = &server.address().database;
+    // A connection of its own: what is tried must not stay with the one that loads.
+    let mut trial = server.connect().await?;
+    let missing = privileges::missing_for_import(&mut trial, reach.binary_log)
+        .await
+        .map_err(sql("ask whether the account may import into", schema))?;
+    // A goodbye that fails changes nothing.
+    let _ = sqlx::Connection::close(trial).await;
+    match missing.grants(schema) {
+        None => Ok(()),
+        Some(grants) => {
+            Err(ImportError::Denied { kind: server.kind(), account: missing.account, grants }.into())
+        }
     }
 }
 
@@ -57,6 +81,9 @@ pub(in crate::load) async fn why_out_of_reach(
         Ok(_) => Ok(None),
         Err(LoadError::Import(error)) => Ok(Some(match *error {
             ImportError::OutOfReach { reason, .. } | ImportError::Unsuitable { reason, .. } => reason,
+            ImportError::Denied { account, grants, .. } => {
+                format!("{account} may not import files: {grants}")
+            }
             other => other.to_string(),
         })),
         Err(error) => Err(error),
@@ -77,6 +104,10 @@ fn suitable(facts: &Facts, kind: &'static str) -> Result<(), ImportError> {
             "{} replicas follow it and would not get the rows: stop them and copy the table to them afterwards",
             facts.replicas
         )
+    } else if facts.group_member {
+        "group replication is on, and the other members would not get the rows: take it out of its group (STOP \
+         GROUP_REPLICATION), load, and clone the others from it"
+            .to_owned()
     } else {
         return Ok(());
     };
@@ -123,12 +154,14 @@ mod tests {
             data_directory: "/d/".to_owned(),
             binary_log: true,
             replicas: 0,
+            group_member: false,
         };
         assert!(suitable(&good, "owned").is_ok());
         for (facts, expect) in [
             (Facts { file_per_table: false, ..good.clone() }, "SET GLOBAL innodb_file_per_table = ON"),
             (Facts { page_bytes: 8192, ..good.clone() }, "innodb_page_size is 8192"),
             (Facts { replicas: 2, ..good.clone() }, "2 replicas follow it"),
+            (Facts { group_member: true, ..good.clone() }, "STOP GROUP_REPLICATION"),
         ] {
             let text = suitable(&facts, "attached").unwrap_err().to_string();
             assert!(text.contains(expect) && text.contains("--method sql"), "{text}");
