@@ -103,6 +103,9 @@ pub struct DoctorArgs {
     /// Judge it for so many rows
     #[arg(long, value_name = "N")]
     pub rows: Option<Rows>,
+    /// Write and read so much in order, as a load of that size would, and say how fast that was
+    #[arg(long, value_name = "SIZE")]
+    pub in_order: Option<Bytes>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::bail;
 use serde::Serialize;
 
 use super::screen::{Screen, print_json};
 use super::server_choice;
 use crate::cli::DoctorArgs;
 use crate::results::{Machine, ServerDescription};
-use crate::server::disk::{self, DiskSpeed};
+use crate::server::disk::{self, DiskSpeed, InOrder};
 use crate::server::doctor::{Advice, Facts, Needs, Severity, advise};
 use crate::server::{Server, machine};
 use crate::spec::dataset::Dataset;
@@ -26,6 +27,8 @@ struct Examined {
     server: Option<ServerDescription>,
     machine: Machine,
     free_disk_bytes: Option<u64>,
+    disk: Option<DiskSpeed>,
+    disk_in_order: Option<InOrder>,
     advice: Vec<Advice>,
 }
 
@@ -35,8 +38,17 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<ExitCode> {
     let needs = needs(&args)?;
     let server = server_choice::open(&args.server, &screen).await?;
     let facts = facts(&server, needs).await;
+    let folder = server.data_directory().map(beside);
     server.close().await?;
     let facts = facts?;
+    // With the server stopped: it would write too.
+    let in_order = match (args.in_order, folder) {
+        (Some(bytes), Some(folder)) => Some(disk::in_order(&folder, bytes)?),
+        (Some(_), None) => {
+            bail!("measure the server's disk in order: it is not on this machine — leave --in-order out")
+        }
+        (None, _) => None,
+    };
     let advice = advise(&facts);
     let in_the_way = advice.iter().any(|advice| advice.severity == Severity::Bad);
     match args.json {
@@ -44,9 +56,11 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<ExitCode> {
             server: facts.server,
             machine: facts.machine,
             free_disk_bytes: facts.free_disk.map(|bytes| bytes.0),
+            disk: facts.disk,
+            disk_in_order: in_order,
             advice,
         })?,
-        false => print(&facts, &advice, &screen),
+        false => print(&facts, in_order.as_ref(), &advice, &screen),
     }
     Ok(if in_the_way { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -80,8 +94,12 @@ async fn facts(server: &Server, dataset: Option<Needs>) -> anyhow::Result<Facts>
 
 /// The speed of the disk under a data directory, measured once a day; takes about five seconds then.
 pub fn disk_speed(folder: PathBuf) -> anyhow::Result<DiskSpeed> {
-    let beside = folder.parent().unwrap_or(Path::new(".")).to_owned();
-    Ok(disk::speed(&server_choice::home()?, &beside, DISK_MAX_AGE)?)
+    Ok(disk::speed(&server_choice::home()?, &beside(&folder), DISK_MAX_AGE)?)
+}
+
+/// The same disk, and not the server's folder.
+fn beside(data_directory: &Path) -> PathBuf {
+    data_directory.parent().unwrap_or(Path::new(".")).to_owned()
 }
 
 /// `412 MiB/s write · 3.8k fsync/s · 27k reads/s (16 KiB)`
@@ -92,7 +110,18 @@ pub fn disk_line(disk: &DiskSpeed) -> String {
     format!("{} MiB/s write · {} fsync/s{reads}", three_digits(disk.write_mib_per_s), rate(disk.fsync_per_s))
 }
 
-fn print(facts: &Facts, advice: &[Advice], screen: &Screen) {
+fn in_order_line(speed: &InOrder) -> String {
+    let read = speed.read_mib_per_s.map_or(String::new(), |read| format!(", read at {}", three_digits(read)));
+    format!(
+        "{} in {} files at a time: written at {} MiB/s past the page cache, at {} through it, fsync included{read}",
+        Bytes(speed.bytes),
+        speed.files,
+        three_digits(speed.write_mib_per_s),
+        three_digits(speed.write_buffered_mib_per_s),
+    )
+}
+
+fn print(facts: &Facts, in_order: Option<&InOrder>, advice: &[Advice], screen: &Screen) {
     let machine = &facts.machine;
     let memory = Bytes(machine.memory_bytes);
     screen.line(
@@ -102,6 +131,9 @@ fn print(facts: &Facts, advice: &[Advice], screen: &Screen) {
     if let Some(disk) = &facts.disk {
         let place = machine.file_system.as_deref().unwrap_or("an unknown file system");
         screen.line("disk", &format!("{} · {place}", disk_line(disk)));
+    }
+    if let Some(speed) = in_order {
+        screen.line("in order", &in_order_line(speed));
     }
     for advice in advice {
         let mark = match advice.severity {

@@ -11,7 +11,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use super::screen::{Bar, Screen, print_json};
 use super::{age, server_choice};
 use crate::cli::{FillArg, LoadArgs, MethodArg, VerifyArg};
-use crate::load::{self, By, Choice, LoadRequest, Loaded, Method, Phase, Progress, Verify};
+use crate::load::{self, BuiltFiles, By, Choice, LoadRequest, Loaded, Method, Phase, Progress, Verify};
 use crate::server::{Server, attend_signals, stop_signal};
 use crate::spec::dataset::{Dataset, Fill};
 use crate::spec::server::{OwnedSpec, ServerSpec};
@@ -284,6 +284,9 @@ fn say(loaded: &Loaded, dataset: &Dataset, bar: Bar, screen: &Screen) {
         format!(" · {} ({per_row} B/row, index pages included)", Bytes(bytes))
     });
     screen.line("verify", &format!("{}{size}", loaded.verified));
+    if let Some(files) = &loaded.files {
+        screen.line("files", &files_line(files, loaded.peak_memory_bytes));
+    }
     for index in &loaded.indexes {
         let leaves = &index.leaves;
         screen.line(
@@ -297,4 +300,14 @@ fn say(loaded: &Loaded, dataset: &Dataset, bar: Bar, screen: &Screen) {
             ),
         );
     }
+}
+
+fn files_line(files: &BuiltFiles, peak_memory_bytes: Option<u64>) -> String {
+    let rate = |bytes_per_second: f64| format!("{}/s", Bytes(bytes_per_second as u64));
+    let verified =
+        files.verified_bytes_per_second.map_or(String::new(), |it| format!(", verified at {}", rate(it)));
+    let memory =
+        peak_memory_bytes.map_or(String::new(), |peak| format!(" · {} of memory at most", Bytes(peak)));
+    let (count, bytes) = (files.count, Bytes(files.bytes));
+    format!("{count} · {bytes} written at {}{verified}{memory}", rate(files.written_bytes_per_second))
 }

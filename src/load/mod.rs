@@ -33,7 +33,7 @@ use sqlx::MySqlConnection;
 
 use crate::keys::RowMaker;
 use crate::pages::verify::OrderSummary;
-use crate::server::Server;
+use crate::server::{Server, machine};
 use crate::spec::dataset::{Dataset, Fill, KeyOrder};
 use crate::table::{inspect, ledger};
 
@@ -109,8 +109,9 @@ pub struct Loaded {
     /// Rows that this load added, over the seconds of the phase `fill`; of `build`, `import` and `exchange`
     /// together when files were imported.
     pub rows_per_second: f64,
-    /// Seconds by phase: `prepare`, `fill`, `analyze`, `verify`; a swap has `stop`, `verify_files` and `start`
-    /// too, an import `create`, `build`, `verify_files`, `import` and `exchange` instead of `fill`.
+    /// Seconds by phase: `prepare`, `fill`, `analyze`, `verify`; a swap has `stop`, `verify_files`, `start` and
+    /// `first_query` too, an import `first_query`, and `create`, `build`, `verify_files`, `import` and `exchange`
+    /// instead of `fill`.
     pub phases: BTreeMap<String, f64>,
     /// What was checked and found right, in words; `no` when verification was off.
     pub verified: String,
@@ -120,6 +121,23 @@ pub struct Loaded {
     pub fill: String,
     /// Its indexes, where this load has verified their files.
     pub indexes: Vec<LoadedIndex>,
+    /// The files, where this load has built them.
+    pub files: Option<BuiltFiles>,
+    /// The most memory that this program has had so far, where the system says.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// Files that a load has built.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BuiltFiles {
+    /// How many.
+    pub count: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+    /// Their bytes over the seconds in which rows were made and written, fsync included.
+    pub written_bytes_per_second: f64,
+    /// Their bytes over the seconds in which the verifier read them; `None` when it was off.
+    pub verified_bytes_per_second: Option<f64>,
 }
 
 /// An index as the verifier saw it, all files together.
@@ -193,6 +211,8 @@ async fn load_over(
         fingerprint: dataset.fingerprint(),
         fill: dataset.fill.to_string(),
         indexes: Vec::new(),
+        files: None,
+        peak_memory_bytes: None,
     };
     if !prepared.is_complete() {
         let way = settings::choose_way(connection, server, request.method).await?;
@@ -222,6 +242,7 @@ async fn load_over(
         inspect::bytes(connection, table).await.map_err(error::sql("weigh", table))?.map(|bytes| bytes.0);
     loaded.seconds = started.elapsed().as_secs_f64();
     loaded.phases = phases;
+    loaded.peak_memory_bytes = machine::peak_memory().map(|bytes| bytes.0);
     progress.enter(Phase::Done, dataset.rows.0);
     Ok(loaded)
 }

@@ -4,6 +4,10 @@
 //! by fdatasync (commits), 16 KiB reads at random (claims that miss the pool). All go past the page cache
 //! where the file system can do that; where it cannot, reads are not measured, for they would be memory's.
 
+mod in_order;
+
+pub use in_order::{InOrder, in_order};
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -67,6 +71,16 @@ pub enum DiskError {
     NoSpace {
         /// The folder.
         path: PathBuf,
+        /// Free space.
+        free: Bytes,
+    },
+    /// It is too full for so much.
+    #[error("measure the disk under {path} with {bytes}: {free} are free (df) — ask for less")]
+    TooMuch {
+        /// The folder.
+        path: PathBuf,
+        /// What was asked for.
+        bytes: Bytes,
         /// Free space.
         free: Bytes,
     },
@@ -180,17 +194,22 @@ fn open_direct(options: &mut OpenOptions, path: &Path) -> io::Result<(File, bool
 
 fn write_in_order(path: &Path, bytes: u64) -> io::Result<f64> {
     let (mut file, _) = open_direct(OpenOptions::new().write(true).create(true).truncate(true), path)?;
+    let blocks = bytes / WRITE_BYTES as u64;
+    let begun = Instant::now();
+    write_blocks(&mut file, blocks)?;
+    let mib = (blocks * WRITE_BYTES as u64) as f64 / f64::from(1 << 20);
+    Ok(mib / begun.elapsed().as_secs_f64())
+}
+
+/// Writes so many blocks and makes them durable.
+fn write_blocks(file: &mut File, blocks: u64) -> io::Result<()> {
     let mut buffer = Aligned::new(WRITE_BYTES);
     // Not zeros: some disks and file systems do not write those.
     rand::rng().fill(buffer.get());
-    let blocks = bytes / WRITE_BYTES as u64;
-    let begun = Instant::now();
     for _ in 0..blocks {
         file.write_all(buffer.get())?;
     }
-    file.sync_all()?;
-    let mib = (blocks * WRITE_BYTES as u64) as f64 / f64::from(1 << 20);
-    Ok(mib / begun.elapsed().as_secs_f64())
+    file.sync_all()
 }
 
 fn read_at_random(path: &Path, bytes: u64, span: Duration) -> io::Result<Option<f64>> {

@@ -23,6 +23,13 @@ pub fn open_files_limit() -> Option<u64> {
     limit.maximum
 }
 
+/// The most memory that this process has had in RAM so far; `None` on a system that does not say.
+pub fn peak_memory() -> Option<Bytes> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.trim().strip_suffix(" kB")?;
+    Some(Bytes(kib.parse::<u64>().ok()? << 10))
+}
+
 /// What a run says about the machine. `data_directory` is the server's, when it lies here, and `disk` the
 /// measured speed of its disk.
 pub fn describe(data_directory: Option<&Path>, disk: Option<&DiskSpeed>) -> Machine {

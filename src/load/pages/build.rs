@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::files;
@@ -116,9 +116,9 @@ pub(super) fn at_a_time(files: usize) -> usize {
 }
 
 impl Workshop {
-    /// Builds all new files; the first failure ends the others.
-    pub(super) fn build(&self, jobs: &[Job]) -> Result<(), BuildFileError> {
-        let next = AtomicUsize::new(0);
+    /// Builds all new files; the first failure ends the others. Gives back their bytes.
+    pub(super) fn build(&self, jobs: &[Job]) -> Result<u64, BuildFileError> {
+        let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
         let failure = Mutex::new(None);
         let failed =
             || failure.lock().is_ok_and(|failure: std::sync::MutexGuard<'_, Option<_>>| failure.is_some());
@@ -131,22 +131,29 @@ impl Workshop {
                         } else {
                             self.build_file(job, at_a_time(jobs.len()), &failed)
                         };
-                        if let (Err(error), Ok(mut failure)) = (built, failure.lock()) {
-                            failure.get_or_insert(error);
+                        match (built, failure.lock()) {
+                            (Ok(built), _) => _ = bytes.fetch_add(built, Ordering::Relaxed),
+                            (Err(error), Ok(mut failure)) => _ = failure.get_or_insert(error),
+                            // Somebody has panicked, which ends the scope.
+                            (Err(_), Err(_)) => {}
                         }
                     }
                 });
             }
         });
-        failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).map_or(Ok(()), Err)
+        failure
+            .into_inner()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .map_or(Ok(bytes.into_inner()), Err)
     }
 
+    /// Gives back the new file's bytes.
     fn build_file(
         &self,
         job: &Job,
         at_a_time: usize,
         failed: &dyn Fn() -> bool,
-    ) -> Result<(), BuildFileError> {
+    ) -> Result<u64, BuildFileError> {
         let new = new_file(&job.path);
         let file_error = |act, path: &Path| {
             let path = path.to_owned();
@@ -183,7 +190,8 @@ impl Workshop {
         // As the server made it.
         let like = std::fs::metadata(&job.path).map_err(file_error("read", &job.path))?;
         std::fs::set_permissions(&new, like.permissions()).map_err(file_error("set permissions of", &new))?;
-        files::give_to(&new, &like).map_err(file_error("give the server", &new))
+        files::give_to(&new, &like).map_err(file_error("give the server", &new))?;
+        Ok(summary.bytes)
     }
 
     fn donor(&self, path: &Path) -> Result<Donor, BuildFileError> {

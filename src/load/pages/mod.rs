@@ -18,11 +18,13 @@ use std::time::Instant;
 use self::build::{Job, Workshop};
 use super::error::sql;
 use super::plan::{Piece, Plan};
-use super::{LoadError, LoadRequest, Loaded, LoadedIndex, Phase, Progress, Verify, Work, prepare, verify};
+use super::{
+    BuiltFiles, LoadError, LoadRequest, Loaded, LoadedIndex, Phase, Progress, Verify, Work, prepare, verify,
+};
 use crate::keys::RowMaker;
 use crate::pages::plan::TablePlan;
 use crate::pages::refuse::Refusal;
-use crate::server::{Server, new_file};
+use crate::server::{Server, machine, new_file};
 use crate::table::{inspect, ledger, schema};
 use crate::units::Rows;
 
@@ -110,6 +112,8 @@ struct PagesLoad<'a> {
     phases: BTreeMap<String, f64>,
     /// What the verifier saw.
     indexes: Vec<LoadedIndex>,
+    /// What was built.
+    files: Option<BuiltFiles>,
 }
 
 /// Where files are built and what they may be like.
@@ -134,8 +138,8 @@ impl<'a> PagesLoad<'a> {
         if dataset.table.partitioning.is_some() && plan.pieces.iter().any(|piece| piece.partition.is_none()) {
             return Err(PagesError::NotByDay { table }.into());
         }
-        let (phases, indexes) = (BTreeMap::new(), Vec::new());
-        Ok(PagesLoad { request, progress, table, pages, maker, plan, phases, indexes })
+        let (phases, indexes, files) = (BTreeMap::new(), Vec::new(), None);
+        Ok(PagesLoad { request, progress, table, pages, maker, plan, phases, indexes, files })
     }
 
     fn loaded(&self, found: Found, method: &str, reason: &str) -> Loaded {
@@ -161,6 +165,8 @@ impl<'a> PagesLoad<'a> {
             fingerprint: dataset.fingerprint(),
             fill: dataset.fill.to_string(),
             indexes: Vec::new(),
+            files: None,
+            peak_memory_bytes: None,
         }
     }
 
@@ -186,6 +192,8 @@ impl<'a> PagesLoad<'a> {
         }
         loaded.phases = self.phases;
         loaded.indexes = self.indexes;
+        loaded.files = self.files;
+        loaded.peak_memory_bytes = machine::peak_memory().map(|bytes| bytes.0);
         self.progress.enter(Phase::Done, loaded.rows);
         Ok(loaded)
     }
@@ -237,11 +245,19 @@ impl<'a> PagesLoad<'a> {
         self.progress.start_fill(self.request.dataset.rows.0, 0);
         let paths: Vec<PathBuf> = jobs.iter().map(|job| new_file(&job.path)).collect();
         let rows: Vec<u64> = jobs.iter().map(|job| job.rows.end - job.rows.start).collect();
-        self.in_background({
-            let workshop = Arc::clone(&workshop);
-            move || workshop.build(&jobs)
-        })
-        .await?;
+        let bytes = self
+            .in_background({
+                let workshop = Arc::clone(&workshop);
+                move || workshop.build(&jobs)
+            })
+            .await?;
+        let mut files = BuiltFiles {
+            count: paths.len() as u64,
+            bytes,
+            written_bytes_per_second: per_second(bytes, started),
+            verified_bytes_per_second: None,
+        };
+        self.files = Some(files);
         self.end_phase(site.phase, started);
         self.progress.reached("built");
         if self.request.verify == Verify::Off {
@@ -250,6 +266,8 @@ impl<'a> PagesLoad<'a> {
         let started = Instant::now();
         self.progress.enter(Phase::Verifying, self.request.dataset.rows.0);
         self.indexes = self.in_background(move || workshop.verify(&paths, &rows)).await?;
+        files.verified_bytes_per_second = Some(per_second(bytes, started));
+        self.files = Some(files);
         self.end_phase("verify_files", started);
         self.progress.reached("verified");
         Ok(())
@@ -273,10 +291,18 @@ impl<'a> PagesLoad<'a> {
         LoadError::Stopped { table: self.table.clone(), rows: Rows(0) }
     }
 
-    /// Statistics, the rows read back, the load marked as complete.
+    /// A first query, statistics, the rows read back, the load marked as complete.
     async fn accept(&mut self, server: &Server) -> Result<String, LoadError> {
         let started = Instant::now();
         let mut connection = server.connect().await?;
+        let empty =
+            schema::is_empty(&mut connection, &self.table).await.map_err(sql("query", &self.table))?;
+        if empty && self.request.dataset.rows.0 > 0 {
+            let what = "its files are in place and it has no rows".to_owned();
+            return Err(LoadError::Differs { table: self.table.clone(), what });
+        }
+        self.end_phase("first_query", started);
+        let started = Instant::now();
         self.progress.enter(Phase::Analyzing, 0);
         schema::restart_auto_increment(&mut connection, &self.request.dataset.table)
             .await
@@ -300,4 +326,8 @@ impl<'a> PagesLoad<'a> {
             Verify::Quick | Verify::Full => format!("files, {verified}"),
         })
     }
+}
+
+fn per_second(bytes: u64, started: Instant) -> f64 {
+    bytes as f64 / started.elapsed().as_secs_f64().max(1e-9)
 }
