@@ -160,7 +160,7 @@ fn the_report_shows_the_stall(step: StepResult) {
     let read = |path: &Path| std::fs::read_to_string(path).expect("text");
     let longest = Micros(response.max).to_string();
     for text in [read(&written.markdown), read(&written.page)] {
-        for words in [longest.as_str(), "the oldest unsent operation waited 4.", "the longest response"] {
+        for words in [longest.as_str(), "largest backlog age 4.", "the longest response"] {
             assert!(text.contains(words), "{words}: {text}");
         }
     }
