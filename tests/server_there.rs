@@ -37,7 +37,6 @@ fn said(output: &Output, code: i32, expected: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A partition's file is so large that its first transaction must have been committed.
 /// More than one chunk of a partition, so that the first was committed.
 fn has_rows(tables: &Path) -> bool {
     std::fs::read_dir(tables).is_ok_and(|files| {
