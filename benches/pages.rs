@@ -8,9 +8,9 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use idembench::keys::{Cell, Row, RowMaker};
+use idembench::keys::{RowBatch, RowMaker};
+use idembench::load::pages::{MadeRows, ROWS_AT_A_TIME};
 use idembench::pages::donor::Donor;
-use idembench::pages::encode::{Value, Values};
 use idembench::pages::file::{FileBuilder, FileOptions};
 use idembench::pages::format;
 use idembench::pages::index::{PageBuffer, PageSink};
@@ -55,52 +55,6 @@ impl PageSink for Memory {
 
 const ROWS: u64 = 200_000;
 
-/// A made row's values as the page writer takes them.
-struct Made<'r>(&'r Row);
-
-impl<'r> Values<'r> for Made<'r> {
-    #[inline(never)]
-    fn value(&self, column: usize) -> Value<'r> {
-        match self.0.cells()[column] {
-            Cell::Null | Cell::Generated => Value::Null,
-            Cell::Int(number) => Value::Signed(number),
-            Cell::UInt(number) => Value::Unsigned(number),
-            cell @ Cell::Bytes { .. } => Value::Bytes(self.0.bytes_of(cell)),
-            Cell::Date(day) => Value::Day(day),
-            Cell::Instant(micros) => Value::Micros(micros),
-            Cell::Decimal(unscaled) => Value::Decimal(unscaled),
-            Cell::Enum(ordinal) => Value::Label(ordinal),
-        }
-    }
-
-    #[inline(always)]
-    fn number(&self, column: usize) -> Value<'r> {
-        match &self.0.cells()[column] {
-            Cell::UInt(number) => Value::Unsigned(*number),
-            Cell::Enum(ordinal) => Value::Label(*ordinal),
-            Cell::Int(number) => Value::Signed(*number),
-            _ => self.value(column),
-        }
-    }
-
-    #[inline(always)]
-    fn time(&self, column: usize) -> Value<'r> {
-        match &self.0.cells()[column] {
-            Cell::Instant(micros) => Value::Micros(*micros),
-            Cell::Date(day) => Value::Day(*day),
-            _ => self.value(column),
-        }
-    }
-
-    #[inline(always)]
-    fn text(&self, column: usize) -> Value<'r> {
-        match &self.0.cells()[column] {
-            cell @ Cell::Bytes { .. } => Value::Bytes(self.0.bytes_of(*cell)),
-            _ => self.value(column),
-        }
-    }
-}
-
 fn build<S: PageSink<Error = Infallible>>(
     plan: &TablePlan,
     donor: &Donor,
@@ -116,10 +70,10 @@ fn build<S: PageSink<Error = Infallible>>(
         rows: ROWS,
     };
     let mut builder = FileBuilder::new(plan, donor.clone(), &options);
-    let mut row = Row::default();
-    for number in 0..ROWS {
-        maker.fill(number, &mut row);
-        builder.push(Made(&row), sink).expect("the datasets are right");
+    let mut batch = RowBatch::default();
+    for first in (0..ROWS).step_by(ROWS_AT_A_TIME as usize) {
+        maker.fill_batch(first..ROWS.min(first + ROWS_AT_A_TIME), &mut batch);
+        builder.push_rows(&MadeRows(&batch), sink).expect("the datasets are right");
     }
     builder.finish(sink).expect("the datasets are right").bytes
 }
@@ -135,9 +89,13 @@ fn datasets(criterion: &mut Criterion) {
         let indexes = 1 + plan.secondary.len();
         let donor = Donor::read(donor_file::donor(indexes as u32, 0), indexes).expect("a made-up donor");
         group.bench_function(built_in.name, |b| b.iter(|| build(&plan, &donor, &maker, &mut Nowhere)));
-        let mut row = Row::default();
+        let mut batch = RowBatch::default();
         group.bench_function(format!("{} rows only", built_in.name), |b| {
-            b.iter(|| (0..ROWS).for_each(|number| maker.fill(number, black_box(&mut row))));
+            b.iter(|| {
+                for first in (0..ROWS).step_by(ROWS_AT_A_TIME as usize) {
+                    maker.fill_batch(first..ROWS.min(first + ROWS_AT_A_TIME), black_box(&mut batch));
+                }
+            });
         });
         let mut file = Memory::default();
         let bytes = build(&plan, &donor, &maker, &mut file);

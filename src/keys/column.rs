@@ -82,8 +82,7 @@ impl ColumnMaker {
             ColumnMaker::Date(days) => Cell::Date(day.day.wrapping_add(*days)),
             ColumnMaker::Offset(micros) => Cell::Instant(i64::from(day.day) * DAY_MICROS + micros),
             ColumnMaker::InstantInDay { key, steps, step_micros } => {
-                let step = scale(hash(*key, row), *steps) as i64;
-                Cell::Instant(i64::from(day.day) * DAY_MICROS + step * step_micros)
+                Cell::Instant(instant_in_day(*key, *steps, *step_micros, row, day))
             }
             ColumnMaker::UnsignedHash { key, span } => Cell::UInt(spread(hash(*key, row), *span)),
             ColumnMaker::SignedHash { key, low, span } => {
@@ -98,7 +97,7 @@ impl ColumnMaker {
             }
             ColumnMaker::BytesHash { key, length } => {
                 let start = arena.len() as u32;
-                write_random_bytes(*key, row, *length, arena);
+                append_random_bytes(*key, row, *length, arena);
                 Cell::Bytes { start, length: u32::from(*length) }
             }
             ColumnMaker::Choice { key, cells } => {
@@ -147,24 +146,34 @@ impl KeyForm {
             }
             KeyForm::Bytes { number_bytes, length, key } => {
                 arena.extend_from_slice(&number.to_be_bytes()[8 - usize::from(*number_bytes)..]);
-                write_random_bytes(*key, row, length - number_bytes, arena);
+                append_random_bytes(*key, row, length - number_bytes, arena);
             }
         }
         Cell::Bytes { start, length: arena.len() as u32 - start }
     }
 }
 
-fn spread(hash: u64, span: u64) -> u64 {
+#[inline]
+pub(super) fn instant_in_day(key: u64, steps: u64, step_micros: i64, row: u64, day: &Day) -> i64 {
+    let step = scale(hash(key, row), steps) as i64;
+    i64::from(day.day) * DAY_MICROS + step * step_micros
+}
+
+#[inline]
+pub(super) fn spread(hash: u64, span: u64) -> u64 {
     if span == 0 { hash } else { scale(hash, span) }
 }
 
-fn write_random_bytes(key: u64, row: u64, length: u16, arena: &mut Vec<u8>) {
-    let (mut left, mut word) = (usize::from(length), 0);
-    while left > 0 {
-        word += 1;
-        let bytes = left.min(8);
-        arena.extend_from_slice(&hash(key.wrapping_add(word), row).to_le_bytes()[..bytes]);
-        left -= bytes;
+fn append_random_bytes(key: u64, row: u64, length: u16, arena: &mut Vec<u8>) {
+    let start = arena.len();
+    arena.resize(start + usize::from(length), 0);
+    write_random_bytes(key, row, &mut arena[start..]);
+}
+
+#[inline]
+pub(super) fn write_random_bytes(key: u64, row: u64, out: &mut [u8]) {
+    for (word, bytes) in (1..).zip(out.chunks_mut(8)) {
+        bytes.copy_from_slice(&hash(key.wrapping_add(word), row).to_le_bytes()[..bytes.len()]);
     }
 }
 

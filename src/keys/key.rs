@@ -130,30 +130,71 @@ impl Digits {
         self.number
     }
 
+    /// Digits in all.
+    pub(super) fn count(&self) -> usize {
+        (self.number + self.random) as usize
+    }
+
     /// Appends a number's digits, and the random ones.
     #[inline]
     pub(super) fn write(&self, number: u64, row: u64, out: &mut Vec<u8>) {
-        self.write_digits(number, self.number, out);
-        let mut left = self.random;
-        let mut word = 0;
-        while left > 0 {
-            word += 1;
-            let digits = left.min(NUMBER_BITS / self.bits_a_digit);
-            self.write_digits(hash(self.key.wrapping_add(word), row), digits, out);
-            left -= digits;
+        let start = out.len();
+        out.resize(start + self.count(), 0);
+        self.put(number, row, &mut out[start..]);
+    }
+
+    /// Writes a number's digits, and the random ones, to where they all have room.
+    #[inline]
+    pub(super) fn put(&self, number: u64, row: u64, out: &mut [u8]) {
+        let (digits, random) = out.split_at_mut(self.number as usize);
+        self.put_digits(number, digits);
+        let at_once = (NUMBER_BITS / self.bits_a_digit) as usize;
+        for (word, digits) in (1..).zip(random.chunks_mut(at_once)) {
+            self.put_digits(hash(self.key.wrapping_add(word), row), digits);
         }
     }
 
-    #[inline]
-    fn write_digits(&self, number: u64, digits: u32, out: &mut Vec<u8>) {
-        let mut text = [0u8; 12];
-        let mut rest = number;
+    /// Writes the low digits of a number, at most a number's.
+    #[inline(always)]
+    fn put_digits(&self, number: u64, out: &mut [u8]) {
+        if self.bits_a_digit == 5 {
+            return put_base32(number, out);
+        }
         let mask = (1u64 << self.bits_a_digit) - 1;
-        let digits = digits as usize;
-        for digit in text[..digits].iter_mut().rev() {
+        let mut rest = number;
+        for digit in out.iter_mut().rev() {
             *digit = self.alphabet[(rest & mask) as usize];
             rest >>= self.bits_a_digit;
         }
-        out.extend_from_slice(&text[..digits]);
     }
+}
+
+/// The low digits of a number in [`BASE32`], at most 12: eight at a time in one word.
+#[inline]
+fn put_base32(number: u64, out: &mut [u8]) {
+    let low = eight_digits(number);
+    let all = u128::from(eight_digits(number >> 40)) << 64 | u128::from(low);
+    let count = out.len();
+    match count {
+        // Two pieces that may overlap are all of it.
+        8..=16 => {
+            out[..8].copy_from_slice(&((all >> (8 * (count - 8))) as u64).to_be_bytes());
+            out[count - 8..].copy_from_slice(&low.to_be_bytes());
+        }
+        0..8 => out.copy_from_slice(&low.to_be_bytes()[8 - count..]),
+        _ => {}
+    }
+}
+
+/// The low eight digits, the first one in the highest byte.
+#[inline]
+fn eight_digits(number: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Cut in halves until each digit has a byte of its own: 20, 10, 5 bits.
+    let halves = (number << 12 & 0x000f_ffff_0000_0000) | (number & 0x000f_ffff);
+    let quarters = (halves << 6 & 0x03ff_0000_03ff_0000) | (halves & 0x0000_03ff_0000_03ff);
+    let values = (quarters << 3 & 0x1f00_1f00_1f00_1f00) | (quarters & 0x001f_001f_001f_001f);
+    // From ten on, digits are letters.
+    let letters = (values + ONES * (0x80 - 10)) >> 7 & ONES;
+    values + ONES * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10)
 }

@@ -1,9 +1,10 @@
 //! A dataset compiled into makers: from a row number to a row.
 
+use super::batch::{Cells, RowBatch};
 use super::column::{ColumnMaker, Compiler};
 use super::days::{Day, Days};
 use super::error::MakeError;
-use super::row::Row;
+use super::row::{Cell, Row};
 use super::status::{Counts, StatusBlocks};
 use super::unique;
 use crate::spec::dataset::{Dataset, Recipe};
@@ -59,6 +60,18 @@ impl RowMaker {
         out.cells.clear();
         for maker in &self.makers {
             out.cells.push(maker.cell(row, &out.day, &mut out.arena));
+        }
+    }
+
+    /// Makes rows from the first of `rows` on, at most to the last of them and not beyond the end of its day.
+    pub fn fill_batch(&self, rows: std::ops::Range<u64>, out: &mut RowBatch) {
+        // Not kept from the batch before, which another maker may have made: for so many rows it costs nothing.
+        out.day = self.days.day_of(rows.start);
+        out.rows = rows.start..rows.end.min(out.day.first_row + out.day.rows).max(rows.start);
+        out.constants.clone_from(&self.constants);
+        out.columns.resize(self.makers.len(), Cells::Same(Cell::Null));
+        for (maker, cells) in self.makers.iter().zip(&mut out.columns) {
+            maker.cells(out.rows.clone(), &out.day, &self.constants, cells);
         }
     }
 

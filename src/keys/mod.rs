@@ -6,6 +6,7 @@
 //! - `mix` hashes and permutations, `days` which row lies on which day, `status` which rows are PENDING,
 //!   `key` keys that look random and come sorted, `unique` keys that would collide
 
+mod batch;
 mod column;
 mod days;
 mod error;
@@ -21,6 +22,7 @@ mod status;
 mod tests;
 mod unique;
 
+pub use batch::{Cells, RowBatch};
 pub use days::{Day, Days};
 pub use error::MakeError;
 pub use key_of::KeyOf;

@@ -26,6 +26,9 @@ pub(super) struct StatusBlocks {
     factor: u64,
     inverse: u64,
     key: u64,
+    /// The labels' numbers of places without rotation, twice: rotating is reading from another place on. `None`
+    /// unless all statuses are labels.
+    labels: Option<Vec<u16>>,
 }
 
 impl StatusBlocks {
@@ -41,7 +44,7 @@ impl StatusBlocks {
         let (first, then): (Vec<_>, Vec<_>) = weights.iter().partition(|(status, _)| *status == pending);
         let pending_residues = first.iter().map(|(_, weight)| u64::from(*weight)).sum::<u64>() / divisor;
         let mut end = 0;
-        let statuses = first
+        let statuses: Vec<(u64, Cell)> = first
             .into_iter()
             .chain(then)
             .map(|(status, weight)| {
@@ -54,7 +57,12 @@ impl StatusBlocks {
         let factor = (golden.max(1)..).find(|factor| gcd(*factor, block) == 1).unwrap_or(1);
         let inverse = (1..=block).find(|inverse| factor * inverse % block == 1 % block).unwrap_or(1);
         let key = key_for(seed, PURPOSE_ROTATION, 0);
-        Some(StatusBlocks { block, statuses, pending: 0..pending_residues, factor, inverse, key })
+        let label = |residue: u64| match statuses.iter().find(|(end, _)| residue < *end) {
+            Some((_, Cell::Enum(ordinal))) => Some(*ordinal),
+            _ => None,
+        };
+        let labels = (0..2 * block).map(|place| label(place * factor % block)).collect();
+        Some(StatusBlocks { block, statuses, pending: 0..pending_residues, factor, inverse, key, labels })
     }
 
     /// The status of a row.
@@ -64,6 +72,26 @@ impl StatusBlocks {
         let found = self.statuses.iter().find(|(end, _)| residue < *end);
         // The last end is the block's length, above every residue.
         found.map_or(Cell::Null, |(_, status)| *status)
+    }
+
+    /// Whether all statuses are labels of an ENUM.
+    pub(super) fn has_labels(&self) -> bool {
+        self.labels.is_some()
+    }
+
+    /// Appends the labels' numbers of rows of a day.
+    pub(super) fn append_labels(&self, rows: std::ops::Range<u64>, day: &Day, out: &mut Vec<u16>) {
+        let Some(labels) = &self.labels else { return };
+        let (mut next, end) = (rows.start - day.first_row, rows.end - day.first_row);
+        while next < end {
+            let (block, place) = (next / self.block, next % self.block);
+            let count = (self.block - place).min(end - next);
+            // The place that would have this rotation as its residue; both are below the block's length.
+            let turned = self.rotation(block, day) * self.inverse % self.block;
+            let from = (turned + place) as usize;
+            out.extend_from_slice(&labels[from..from + count as usize]);
+            next += count;
+        }
     }
 
     /// Every status.

@@ -17,6 +17,50 @@ fn bytes(maker: &RowMaker, number: u64, column: usize) -> Vec<u8> {
     row.bytes_of(row.cells()[column]).to_vec()
 }
 
+/// A value as one can compare it: a cell and its bytes.
+fn value_in(batch: &RowBatch, row: usize, column: usize) -> (Option<Cell>, Vec<u8>) {
+    let of_cell = |cell: Cell| match cell {
+        Cell::Bytes { .. } => (None, batch.bytes_of(cell).to_vec()),
+        other => (Some(other), Vec::new()),
+    };
+    match &batch.columns()[column] {
+        Cells::Same(cell) => of_cell(*cell),
+        Cells::Each(cells) => of_cell(cells[row]),
+        Cells::Ints(numbers) => of_cell(Cell::Int(numbers[row])),
+        Cells::UInts(numbers) => of_cell(Cell::UInt(numbers[row])),
+        Cells::Instants(micros) => of_cell(Cell::Instant(micros[row])),
+        Cells::Decimals(unscaled) => of_cell(Cell::Decimal(unscaled[row])),
+        Cells::Enums(ordinals) => of_cell(Cell::Enum(ordinals[row])),
+        Cells::Bytes { bytes, each } => (None, bytes[row * each..][..*each].to_vec()),
+    }
+}
+
+fn check_batches(
+    maker: &RowMaker,
+    batch: &mut RowBatch,
+    starts: [u64; 4],
+    count: u64,
+) -> Result<(), TestCaseError> {
+    let mut row = Row::default();
+    for start in starts {
+        maker.fill_batch(start..(start + count).min(maker.rows()), batch);
+        let made = batch.rows();
+        let day = maker.day_of(start);
+        prop_assert_eq!(made.clone(), start..(start + count).min(day.first_row + day.rows));
+        for (place, number) in made.enumerate() {
+            maker.fill(number, &mut row);
+            for (column, cell) in row.cells().iter().enumerate() {
+                let one = match cell {
+                    Cell::Bytes { .. } => (None, row.bytes_of(*cell).to_vec()),
+                    other => (Some(*other), Vec::new()),
+                };
+                prop_assert_eq!(value_in(batch, place, column), one, "row {} column {}", number, column);
+            }
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -62,6 +106,35 @@ proptest! {
         let maker = RowMaker::new(&dataset).unwrap();
         let keys: HashSet<_> = (0..rows).map(|row| bytes(&maker, row, 0)).collect();
         prop_assert_eq!(keys.len() as u64, rows);
+    }
+
+    #[test]
+    fn a_batch_holds_the_rows_that_are_made_one_by_one(rows in 1u64..5_000, days in 1u32..9, starts: [u64; 4], count in 1u64..300) {
+        let mut batch = RowBatch::default();
+        for built_in in built_in() {
+            for order in [KeyOrder::Sorted, KeyOrder::Random] {
+                let mut dataset = dataset(built_in.name, rows, days);
+                dataset.key_order = order;
+                check_batches(&RowMaker::new(&dataset).unwrap(), &mut batch, starts.map(|start| start % rows), count)?;
+            }
+        }
+    }
+
+    #[test]
+    fn a_batch_holds_the_rows_of_other_recipes_too(
+        rows in 1u64..2_000, sorted: bool, base64: bool, digits in 5u8..=24, starts: [u64; 4], count in 1u64..300,
+    ) {
+        let mut dataset = dataset("t_idem", rows, 2);
+        let alphabet = if base64 { Alphabet::Base64 } else { Alphabet::Base32 };
+        let shape = KeyShape { prefix: "k-".to_owned(), digits: Some(digits), alphabet };
+        dataset.recipes[0] = Some(if sorted { Recipe::SortedKey(shape) } else { Recipe::ShuffledKey(shape) });
+        dataset.recipes[4] = Some(Recipe::Hash { below: Some(1000) });
+        dataset.recipes[5] = Some(Recipe::Choice(vec![("1".to_owned(), 1), ("7".to_owned(), 3)]));
+        let mut batch = RowBatch::default();
+        check_batches(&RowMaker::new(&dataset).unwrap(), &mut batch, starts.map(|start| start % rows), count)?;
+        dataset.recipes[0] = Some(Recipe::Hash { below: None });
+        dataset.recipes[6] = Some(Recipe::Instant);
+        check_batches(&RowMaker::new(&dataset).unwrap(), &mut batch, starts.map(|start| start % rows), count)?;
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::donor::Donor;
-use super::encode::Values;
+use super::encode::{Rows, Value};
 use super::fill::FillProfile;
 use super::format::{EXTENT_PAGES, PAGE_BYTES};
 use super::index::{Aging, IndexBuilder, IndexError, IndexSummary, PageSink};
@@ -117,7 +117,7 @@ impl FileBuilder {
     #[inline]
     pub fn push<'v, S: PageSink>(
         &mut self,
-        values: impl Values<'v>,
+        values: impl Fn(usize) -> Value<'v>,
         sink: &mut S,
     ) -> Result<(), BuildError<S::Error>> {
         let row = self.rows;
@@ -139,6 +139,35 @@ impl FileBuilder {
             sorter.push(maker.sort_key(), &[]).map_err(|source| unsorted(maker, source))?;
         }
         self.rows += 1;
+        Ok(())
+    }
+
+    /// Appends rows; the same as one by one, and faster where they are made alike.
+    pub fn push_rows<S: PageSink>(
+        &mut self,
+        rows: &impl Rows,
+        sink: &mut S,
+    ) -> Result<(), BuildError<S::Error>> {
+        let Some(clustered) = self.clustered.as_mut().filter(|_| self.row_maker.make_rows(rows)) else {
+            return (0..rows.count()).try_for_each(|row| self.push(|column| rows.value(row, column), sink));
+        };
+        let pushed = clustered.push_batch(&self.row_maker, &mut self.space, sink);
+        pushed.map_err(|source| failed(&self.row_maker, source))?;
+        for (maker, sorter) in &mut self.secondary {
+            if maker.make_sort_keys(rows) {
+                let batch = maker.batch();
+                let pushed =
+                    batch.bytes().chunks_exact(batch.each()).try_for_each(|key| sorter.push(key, &[]));
+                pushed.map_err(|source| unsorted(maker, source))?;
+                continue;
+            }
+            for row in 0..rows.count() {
+                let bad_row = |source| BuildError::Row { row: self.rows + row as u64, source };
+                maker.make_sort_key(&|column| rows.value(row, column)).map_err(bad_row)?;
+                sorter.push(maker.sort_key(), &[]).map_err(|source| unsorted(maker, source))?;
+            }
+        }
+        self.rows += rows.count() as u64;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use super::format::*;
 use super::leaves::LeafPlaces;
 use super::page::{PageFrame, PageState};
 use super::plan::IndexPlan;
-use super::record::{NodePointer, RecordMaker};
+use super::record::{NodePointer, Record, RecordMaker};
 use super::space::{Segment, Space};
 
 /// Where finished pages go.
@@ -226,6 +226,36 @@ impl IndexBuilder {
         }
         self.leaf.state.push_leaf(self.leaf.places.page_mut(), record);
         self.rows += 1;
+        Ok(())
+    }
+
+    /// Appends the records of the batch that `maker` made last; they are in order among themselves.
+    pub fn push_batch<S: PageSink>(
+        &mut self,
+        maker: &RecordMaker,
+        space: &mut Space,
+        sink: &mut S,
+    ) -> Result<(), IndexError<S::Error>> {
+        let batch = maker.batch();
+        self.check_order(batch.first_key(), Some(batch.first_key().len()))?;
+        let (each, origin) = (batch.each(), batch.origin());
+        let mut rest = batch.bytes();
+        while !rest.is_empty() {
+            let room = self.leaf.state.room_for(each, self.leaf.capacity);
+            if room == 0 {
+                self.next_leaf(space, sink)?;
+                continue;
+            }
+            if self.leaf.state.records() == 0 {
+                self.leaf.first = maker.pointer_to(Record { bytes: &rest[..each], origin });
+            }
+            let (records, later) = rest.split_at((room * each).min(rest.len()));
+            self.leaf.state.push_leaves(self.leaf.places.page_mut(), records, each, origin);
+            self.rows += (records.len() / each) as u64;
+            rest = later;
+        }
+        self.last_key.clear();
+        self.last_key.extend_from_slice(maker.sort_key());
         Ok(())
     }
 

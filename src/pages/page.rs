@@ -86,6 +86,46 @@ impl PageState {
         self.used + record_bytes + (2 * (self.records + 1)).div_ceil(GROUP) <= limit
     }
 
+    /// How many records of so many bytes fit beside each other, in the same way; at least as far as `fits` says.
+    #[inline]
+    pub fn room_for(&self, record_bytes: usize, capacity: usize) -> usize {
+        if self.records < 2 {
+            return usize::from(self.fits(record_bytes, capacity));
+        }
+        // n records fit if used + n * bytes + (records + n) / 2, rounded up, is not above the capacity. Twice that
+        // is even, so that rounding makes no difference.
+        let twice = (2 * capacity.saturating_sub(self.used)).saturating_sub(self.records);
+        twice / (2 * record_bytes + 1)
+    }
+
+    /// Appends leaf records of `record_bytes` each, whose origins lie at `origin`.
+    pub fn push_leaves(&mut self, page: &mut [u8], records: &[u8], record_bytes: usize, origin: usize) {
+        let top = self.heap_top;
+        let heap = &mut page[top..top + records.len()];
+        heap.copy_from_slice(records);
+        // Heap numbers 0 and 1 are the infimum and the supremum.
+        let first_heap_number = self.records as u32 + 2;
+        for (heap_number, record) in (first_heap_number..).zip(heap.chunks_exact_mut(record_bytes)) {
+            let info_and_next = (heap_number << 3 | u32::from(TYPE_LEAF)) << 16 | record_bytes as u32;
+            record[origin - 4..origin].copy_from_slice(&info_and_next.to_be_bytes());
+        }
+        let count = records.len() / record_bytes;
+        // Every record points to its successor; the last one's is not known yet.
+        let first_origin = top + origin;
+        if self.records > 0 {
+            put_u16(page, self.last_origin - 2, (first_origin - self.last_origin) as u16);
+        } else {
+            put_infimum(page, first_origin);
+        }
+        let to_fourth = GROUP - 1 - self.records % GROUP;
+        let fourths = (to_fourth..count).step_by(GROUP);
+        self.fourths.extend(fourths.map(|place| (first_origin + place * record_bytes) as u16));
+        self.records += count;
+        self.used += records.len();
+        self.heap_top = top + records.len();
+        self.last_origin = first_origin + count.saturating_sub(1) * record_bytes;
+    }
+
     /// Appends a leaf record.
     #[inline]
     pub fn push_leaf(&mut self, page: &mut [u8], record: Record<'_>) {

@@ -4,6 +4,8 @@
 
 #[path = "donor.rs"]
 pub mod donor_file;
+#[path = "page_rows.rs"]
+mod page_rows;
 
 use std::convert::Infallible;
 
@@ -16,6 +18,7 @@ use idembench::pages::index::{PageBuffer, PageSink};
 use idembench::pages::plan::TablePlan;
 use idembench::pages::verify::{self, Shape, Verified};
 use idembench::spec::table::{Column, ColumnKind, Index, KeyPart, Table};
+use page_rows::Batch;
 
 pub const PAGE: usize = 16384;
 
@@ -53,13 +56,48 @@ pub fn build<'v>(table: &Table, sorted: bool, rows: u64, value: impl Fn(u64, usi
     build_like(table, sorted, rows, &[], value)
 }
 
-/// The same with fill and order of each index.
+/// The same with fill and order of each index. Rows go in batches of several lengths; one by one they must become the
+/// same file, or be refused in the same way.
 pub fn build_like<'v>(
     table: &Table,
     sorted: bool,
     rows: u64,
     profiles: &[FillProfile],
     value: impl Fn(u64, usize) -> Value<'v>,
+) -> Built {
+    let one_by_one = build_by(table, sorted, rows, profiles, |builder, file| {
+        (0..rows).try_for_each(|row| builder.push(|column| value(row, column), file))
+    });
+    let lengths = [128, 1, 37, 300, 2];
+    let in_batches = build_by(table, sorted, rows, profiles, |builder, file| {
+        let (mut next, mut lengths) = (0, lengths.iter().cycle());
+        while next < rows {
+            let end = rows.min(next + lengths.next().unwrap());
+            builder.push_rows(&Batch::new(next..end, table.columns.len(), &value), file)?;
+            next = end;
+        }
+        Ok(())
+    });
+    match (&one_by_one, &in_batches) {
+        (Ok(one_by_one), Ok(in_batches)) => {
+            assert_eq!(one_by_one.1, in_batches.1);
+            assert!(one_by_one.0 == in_batches.0, "the files differ");
+        }
+        (one_by_one, in_batches) => {
+            let said =
+                |built: &Built| built.as_ref().map(|built| built.1.clone()).map_err(|e| format!("{e:?}"));
+            assert_eq!(said(one_by_one), said(in_batches));
+        }
+    }
+    in_batches
+}
+
+fn build_by(
+    table: &Table,
+    sorted: bool,
+    rows: u64,
+    profiles: &[FillProfile],
+    push: impl Fn(&mut FileBuilder, &mut Memory) -> Result<(), BuildError<Infallible>>,
 ) -> Built {
     let plan = TablePlan::new(table).unwrap();
     let indexes = 1 + plan.secondary.len();
@@ -75,9 +113,7 @@ pub fn build_like<'v>(
     };
     let mut builder = FileBuilder::new(&plan, donor, &options);
     let mut file = Memory::default();
-    for row in 0..rows {
-        builder.push(|column| value(row, column), &mut file)?;
-    }
+    push(&mut builder, &mut file)?;
     let summary = builder.finish(&mut file)?;
     file.0.resize(summary.bytes as usize, 0);
     Ok((file.0, summary))

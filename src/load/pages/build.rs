@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::files;
-use crate::keys::{Cell, Row, RowMaker};
+use super::made::{MadeRows, ROWS_AT_A_TIME};
+use crate::keys::{RowBatch, RowMaker};
 use crate::load::{LoadedIndex, Progress};
 use crate::pages::donor::{Donor, DonorError};
-use crate::pages::encode::{Value, Values};
+use crate::pages::encode::Rows as _;
 use crate::pages::file::{BuildError, FileBuilder, FileOptions};
 use crate::pages::fill::FillProfile;
 use crate::pages::plan::{IndexPlan, TablePlan};
@@ -172,18 +173,20 @@ impl Workshop {
         let mut sink = FileSink::create(&new).map_err(file_error("create", &new))?;
         let mut builder = FileBuilder::new(&self.plan, donor, &options);
         let build_error = |source| BuildFileError::Build { path: new.clone(), source };
-        let mut row = Row::default();
-        for number in job.rows.clone() {
-            self.maker.fill(number, &mut row);
-            builder.push(Made(&row), &mut sink).map_err(build_error)?;
-            if (number + 1 - job.rows.start).is_multiple_of(ROWS_BETWEEN_LOOKS) {
-                self.progress.add_rows(ROWS_BETWEEN_LOOKS);
+        let mut batch = RowBatch::default();
+        let (mut next, mut told) = (job.rows.start, job.rows.start);
+        while next < job.rows.end {
+            self.maker.fill_batch(next..job.rows.end.min(next + ROWS_AT_A_TIME), &mut batch);
+            builder.push_rows(&MadeRows(&batch), &mut sink).map_err(build_error)?;
+            next = batch.rows().end;
+            if next - told >= ROWS_BETWEEN_LOOKS || next == job.rows.end {
+                self.progress.add_rows(next - told);
+                told = next;
                 if self.progress.is_stopped() || failed() {
                     return Err(BuildFileError::Stopped);
                 }
             }
         }
-        self.progress.add_rows((job.rows.end - job.rows.start) % ROWS_BETWEEN_LOOKS);
         self.progress.reached("building");
         let summary = builder.finish(&mut sink).map_err(build_error)?;
         sink.finish(summary.bytes).map_err(file_error("write", &new))?;
@@ -213,11 +216,12 @@ impl Workshop {
     /// the row's number.
     fn rows_come_sorted(&self, rows: &Range<u64>) -> bool {
         let mut maker = RecordMaker::new(&self.plan.clustered);
-        let mut row = Row::default();
+        let mut batch = RowBatch::default();
         let mut key = |number: u64| {
-            self.maker.fill(number, &mut row);
+            self.maker.fill_batch(number..number + 1, &mut batch);
+            let row = MadeRows(&batch);
             // A row that cannot be made is reported when its turn comes.
-            maker.make_row(&Made(&row)).ok().map(|()| maker.sort_key().to_vec())
+            maker.make_row(&|column| row.value(0, column)).ok().map(|()| maker.sort_key().to_vec())
         };
         let mut rises = |first: u64| match (key(first), key(first + 1)) {
             (Some(a), Some(b)) => a < b,
@@ -256,50 +260,4 @@ fn summary(place: usize, plan: &IndexPlan, files: &[Verified]) -> LoadedIndex {
     }
     loaded.leaves = order.summary();
     loaded
-}
-
-/// A made row's values as the page writer takes them.
-struct Made<'r>(&'r Row);
-
-impl<'r> Values<'r> for Made<'r> {
-    #[inline(never)]
-    fn value(&self, column: usize) -> Value<'r> {
-        match self.0.cells()[column] {
-            Cell::Null | Cell::Generated => Value::Null,
-            Cell::Int(number) => Value::Signed(number),
-            Cell::UInt(number) => Value::Unsigned(number),
-            cell @ Cell::Bytes { .. } => Value::Bytes(self.0.bytes_of(cell)),
-            Cell::Date(day) => Value::Day(day),
-            Cell::Instant(micros) => Value::Micros(micros),
-            Cell::Decimal(unscaled) => Value::Decimal(unscaled),
-            Cell::Enum(ordinal) => Value::Label(ordinal),
-        }
-    }
-
-    #[inline(always)]
-    fn number(&self, column: usize) -> Value<'r> {
-        match &self.0.cells()[column] {
-            Cell::UInt(number) => Value::Unsigned(*number),
-            Cell::Enum(ordinal) => Value::Label(*ordinal),
-            Cell::Int(number) => Value::Signed(*number),
-            _ => self.value(column),
-        }
-    }
-
-    #[inline(always)]
-    fn time(&self, column: usize) -> Value<'r> {
-        match &self.0.cells()[column] {
-            Cell::Instant(micros) => Value::Micros(*micros),
-            Cell::Date(day) => Value::Day(*day),
-            _ => self.value(column),
-        }
-    }
-
-    #[inline(always)]
-    fn text(&self, column: usize) -> Value<'r> {
-        match &self.0.cells()[column] {
-            cell @ Cell::Bytes { .. } => Value::Bytes(self.0.bytes_of(*cell)),
-            _ => self.value(column),
-        }
-    }
 }

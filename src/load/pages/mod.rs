@@ -1,6 +1,6 @@
 //! Tables loaded as files that are built without the server, and what all ways to bring them in share.
 //!
-//! - `build` the files; `files` where the server keeps them
+//! - `build` the files from rows as `made`; `files` where the server keeps them
 //! - `swap` they are exchanged while a server of ours stands still
 //! - `import` a running server takes them, one table for each partition, then all at once
 
@@ -8,6 +8,7 @@ mod age;
 mod build;
 pub(super) mod files;
 pub mod import;
+mod made;
 pub mod swap;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use crate::table::{inspect, ledger, schema};
 use crate::units::Rows;
 
 pub use build::BuildFileError;
+pub use made::{MadeRows, ROWS_AT_A_TIME};
 
 /// Why a table is not written as pages, whichever way they would come in.
 #[derive(Debug, thiserror::Error)]

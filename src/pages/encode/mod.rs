@@ -1,9 +1,11 @@
 //! A value's bytes on disk, by column kind.
 
+mod columns;
 mod decimal;
 mod step;
 
-pub use step::{SLACK_BYTES, Step, Values, encode};
+pub use columns::{Column, Places, Rows, put_column};
+pub use step::{SLACK_BYTES, Step, encode};
 
 use crate::spec::table::{Charset, ColumnKind, Text};
 
@@ -330,14 +332,20 @@ fn date_time(fraction: u8, micros: i64, memo: &mut DayMemo) -> Result<(u32, u64)
         *memo = DayMemo::of(day as i32);
         within = micros - memo.start_micros;
     }
+    memo.last_micros = within + memo.start_micros;
+    memo.last = time_of_day(fraction, within as u64, memo);
+    Ok(memo.last)
+}
+
+/// A DATETIME's bytes and word, so many microseconds into a day.
+#[inline(always)]
+fn time_of_day(fraction: u8, within: u64, day: &DayMemo) -> (u32, u64) {
     // Below 86,400.
-    let seconds = (within as u64 / 1_000_000) as u32;
-    let micros = (within as u64 - u64::from(seconds) * 1_000_000) as u32;
+    let seconds = (within / 1_000_000) as u32;
+    let micros = (within - u64::from(seconds) * 1_000_000) as u32;
     let minutes = seconds / 60;
     let time = (minutes / 60) << 12 | (minutes % 60) << 6 | (seconds - minutes * 60);
-    memo.last_micros = within + memo.start_micros;
-    memo.last = with_fraction(5, memo.date_time | u64::from(time), fraction, micros);
-    Ok(memo.last)
+    with_fraction(5, day.date_time | u64::from(time), fraction, micros)
 }
 
 /// Hundredths in one byte, ten-thousandths in two, millionths in three; digits beyond the column's are cut.

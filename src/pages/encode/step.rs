@@ -6,35 +6,6 @@ use super::{
     DayMemo, EncodeError, Encoding, Value, date, date_time, encode_text, in_range, misfit, timestamp,
 };
 
-/// Where a row's values come from. All four methods say the same; the narrower ones may look for the kinds of
-/// values first that are expected there.
-pub trait Values<'v> {
-    /// The value of a column by its index in the table.
-    fn value(&self, column: usize) -> Value<'v>;
-    /// The same; probably a number or a label.
-    #[inline(always)]
-    fn number(&self, column: usize) -> Value<'v> {
-        self.value(column)
-    }
-    /// The same; probably a day or an instant.
-    #[inline(always)]
-    fn time(&self, column: usize) -> Value<'v> {
-        self.value(column)
-    }
-    /// The same; probably bytes.
-    #[inline(always)]
-    fn text(&self, column: usize) -> Value<'v> {
-        self.value(column)
-    }
-}
-
-impl<'v, F: Fn(usize) -> Value<'v>> Values<'v> for F {
-    #[inline(always)]
-    fn value(&self, column: usize) -> Value<'v> {
-        self(column)
-    }
-}
-
 /// How a value is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -93,26 +64,26 @@ pub const SLACK_BYTES: usize = 8;
 pub fn encode<'v>(
     step: Step,
     encoding: Encoding,
-    values: &impl Values<'v>,
+    values: &impl Fn(usize) -> Value<'v>,
     column: usize,
     memo: &mut DayMemo,
     out: &mut [u8],
 ) -> Result<usize, EncodeError> {
     let (bytes, word) = match step {
-        Step::Number(step) => (u32::from(step.bytes), number(&step, values.number(column))?),
-        Step::Time => match values.time(column) {
+        Step::Number(step) => (u32::from(step.bytes), number(&step, values(column))?),
+        Step::Time => match values(column) {
             Value::Micros(micros) => instant(encoding, micros, memo)?,
             Value::Day(day) if encoding == Encoding::Date => (3, date(day, memo)?),
             other => return Err(misfit(other)),
         },
-        Step::Other => return encode_text(encoding, values.text(column), out),
+        Step::Other => return encode_text(encoding, values(column), out),
     };
     out[..8].copy_from_slice(&(word << (64 - 8 * bytes)).to_be_bytes());
     Ok(bytes as usize)
 }
 
 #[inline(always)]
-fn number(step: &NumberStep, value: Value<'_>) -> Result<u64, EncodeError> {
+pub(super) fn number(step: &NumberStep, value: Value<'_>) -> Result<u64, EncodeError> {
     let number = match value {
         Value::Unsigned(number) if !step.label => {
             in_range(!step.signed || number <= i64::MAX as u64)?;

@@ -5,7 +5,13 @@
 //! Beside the record stands its *sort key*: bytes that compare as the server compares the index's key.
 //! A secondary record is made back from its sort key, so sorting needs to carry nothing else.
 
-use super::encode::{DayMemo, EncodeError, Encoding, Value, Values, copy_short, encode};
+mod batch;
+
+use std::ops::Range;
+
+pub use batch::Batch;
+
+use super::encode::{DayMemo, EncodeError, Encoding, Value, copy_short, encode};
 use super::format::{RECORD_HEADER, ROW_ROLL_POINTER, ROW_TRANSACTION};
 use super::plan::{Field, IndexPlan, KeyText};
 use crate::spec::table::Charset;
@@ -60,10 +66,11 @@ pub struct RecordMaker {
     key_end: usize,
     /// Nullable fields so far.
     null_bit: usize,
-    /// Of the key's fields in the record at hand.
-    key_lengths: Vec<usize>,
+    /// Where each field lies: in the record at hand, counted from its origin, or in the sort key at hand.
+    places: Vec<Range<usize>>,
     sort_key: Vec<u8>,
     unique_bytes: Option<usize>,
+    batch: Batch,
 }
 
 impl RecordMaker {
@@ -78,9 +85,10 @@ impl RecordMaker {
             key_start: ORIGIN,
             key_end: ORIGIN,
             null_bit: 0,
-            key_lengths: vec![0; plan.key_fields],
+            places: vec![0..0; plan.fields.len()],
             sort_key: Vec::with_capacity(256),
             unique_bytes: None,
+            batch: Batch::default(),
         }
     }
 
@@ -110,16 +118,11 @@ impl RecordMaker {
 
     /// Makes a clustered record and its sort key from a row; `value` gives a column's value.
     #[inline]
-    pub fn make_row<'v>(&mut self, values: &impl Values<'v>) -> Result<(), RowError> {
+    pub fn make_row<'v>(&mut self, values: &impl Fn(usize) -> Value<'v>) -> Result<(), RowError> {
         self.begin();
         let (key_fields, fields) = (self.plan.key_fields, self.plan.fields.len());
         self.make_fields(0..key_fields, values)?;
-        let mut at = ORIGIN;
-        for (field, length) in self.plan.fields[..key_fields].iter().zip(&self.key_lengths) {
-            let stored = &self.scratch[at..at + length];
-            push_sort_field(field, stored, &self.plan.name, &mut self.sort_key)?;
-            at += length;
-        }
+        push_sort_key(&self.plan, &self.places, &self.scratch[ORIGIN..], &mut self.sort_key)?;
         self.end_row_key();
         self.make_fields(key_fields..fields, values)
     }
@@ -128,28 +131,25 @@ impl RecordMaker {
     #[inline]
     fn make_fields<'v>(
         &mut self,
-        positions: std::ops::Range<usize>,
-        values: &impl Values<'v>,
+        positions: Range<usize>,
+        values: &impl Fn(usize) -> Value<'v>,
     ) -> Result<(), RowError> {
         // In registers while fields are made.
         let (mut start, mut end, mut null_bit) = (self.start, self.end, self.null_bit);
         let scratch = &mut self.scratch[..];
-        let is_key = positions.start == 0;
-        let fields = self.plan.fields[positions.clone()].iter().zip(&mut self.memos[positions]);
-        for (place, (field, memo)) in fields.enumerate() {
+        let fields = self.plan.fields[positions.clone()].iter().zip(&mut self.memos[positions.clone()]);
+        for ((field, memo), place) in fields.zip(&mut self.places[positions]) {
             if field.nullable {
                 null_bit += 1;
-                if matches!(values.value(field.column), Value::Null) {
+                if matches!(values(field.column), Value::Null) {
                     scratch[ORIGIN - RECORD_HEADER - 1 - (null_bit - 1) / 8] |= 1 << ((null_bit - 1) % 8);
                     continue;
                 }
             }
             let length = encode(field.step, field.encoding, values, field.column, memo, &mut scratch[end..])
                 .map_err(|source| RowError::Value { column: field.column, source })?;
+            *place = end - ORIGIN..end - ORIGIN + length;
             end += length;
-            if is_key {
-                self.key_lengths[place] = length;
-            }
             if let Encoding::Variable { bytes_max, .. } = field.encoding {
                 put_length(scratch, &mut start, length, bytes_max > 255);
             }
@@ -160,11 +160,12 @@ impl RecordMaker {
 
     /// Makes a secondary entry's sort key from a row.
     #[inline]
-    pub fn make_sort_key<'v>(&mut self, values: &impl Values<'v>) -> Result<(), RowError> {
+    pub fn make_sort_key<'v>(&mut self, values: &impl Fn(usize) -> Value<'v>) -> Result<(), RowError> {
         self.sort_key.clear();
-        for (field, memo) in self.plan.fields.iter().zip(&mut self.memos) {
+        let fields = self.plan.fields.iter().zip(&mut self.memos);
+        for ((field, memo), place) in fields.zip(&mut self.places) {
             if field.nullable {
-                let null = matches!(values.value(field.column), Value::Null);
+                let null = matches!(values(field.column), Value::Null);
                 self.sort_key.push(u8::from(!null) ^ inversion(field));
                 if null {
                     continue;
@@ -174,6 +175,7 @@ impl RecordMaker {
             let length = encode(field.step, field.encoding, values, field.column, memo, out)
                 .map_err(|source| RowError::Value { column: field.column, source })?;
             let length = prefix_length(field, &out[..length]);
+            *place = self.sort_key.len()..self.sort_key.len() + length;
             push_sort_field(field, &out[..length], &self.plan.name, &mut self.sort_key)?;
         }
         Ok(())
@@ -249,15 +251,21 @@ impl RecordMaker {
 
     /// The node pointer's record for the record made last, its child page number still zero.
     pub fn node_pointer(&self) -> NodePointer {
-        let bitmap = ORIGIN - RECORD_HEADER - self.plan.null_bytes;
+        self.pointer_to(self.record())
+    }
+
+    /// The same for a record of the batch made last.
+    pub fn pointer_to(&self, record: Record<'_>) -> NodePointer {
+        // Records of a batch are laid out as its first one, which was made in the scratch buffer.
+        let in_front = ORIGIN - self.key_start;
         let mut bytes = Vec::with_capacity(self.key_end - self.key_start + 4);
-        bytes.extend_from_slice(&self.scratch[self.key_start..ORIGIN]);
+        bytes.extend_from_slice(&record.bytes[record.origin - in_front..record.origin]);
         let origin = bytes.len();
         if self.plan.clustered {
             // As wide as the leaf's bitmap, but a primary key has no NULLs.
-            bytes[bitmap - self.key_start..origin].fill(0);
+            bytes[origin - RECORD_HEADER - self.plan.null_bytes..].fill(0);
         }
-        bytes.extend_from_slice(&self.scratch[ORIGIN..self.key_end]);
+        bytes.extend_from_slice(&record.bytes[record.origin..record.origin + self.key_end - ORIGIN]);
         bytes.extend_from_slice(&[0; 4]);
         NodePointer { bytes, origin }
     }
@@ -351,6 +359,21 @@ fn inversion(field: &Field) -> u8 {
 
 /// Ends a variable field in a sort key; below every byte that such a field may hold after escaping.
 const END: u8 = 0;
+
+/// Appends a clustered record's key, which begins at its origin.
+#[inline]
+fn push_sort_key(
+    plan: &IndexPlan,
+    places: &[Range<usize>],
+    from_origin: &[u8],
+    sort_key: &mut Vec<u8>,
+) -> Result<(), RowError> {
+    sort_key.clear();
+    let fields = plan.fields[..plan.key_fields].iter().zip(places);
+    fields.into_iter().try_for_each(|(field, place)| {
+        push_sort_field(field, &from_origin[place.clone()], &plan.name, sort_key)
+    })
+}
 
 /// Appends a stored value to a sort key.
 #[inline]
