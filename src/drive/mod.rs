@@ -111,8 +111,9 @@ pub struct Progress {
 
 /// Samples that a worker can be ahead of the conductor: 2 s of a connection at 8,000 operations a second.
 const RING_CAPACITY: usize = 16_384;
-/// Connections that are opened at a time: two thousand together would wait for each other past all patience.
-const OPENING_AT_ONCE: u32 = 64;
+/// Connections that are opened at a time. The server makes each a file for its temporary table in which row
+/// counts are tried; more of them together wait for each other past their patience.
+const OPENING_AT_ONCE: u32 = 16;
 /// How long any one connection may take to open outside the measured part.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
