@@ -42,8 +42,10 @@ pub fn in_order(folder: &Path, bytes: Bytes) -> Result<InOrder, DiskError> {
 
     let direct: Vec<Scratch> = scratch();
     let write_mib_per_s = timed(&direct, bytes, |path| write(path, blocks, true)).map_err(failed("write"))?;
-    let all_direct =
-        paths(&direct).map(is_direct).collect::<io::Result<Vec<bool>>>().map_err(failed("open"))?;
+    let all_direct = paths(&direct)
+        .map(|path| is_direct(path))
+        .collect::<io::Result<Vec<bool>>>()
+        .map_err(failed("open"))?;
     let read_mib_per_s = match all_direct.iter().all(|direct| *direct) {
         true => Some(timed(&direct, bytes, |path| read(path, blocks)).map_err(failed("read"))?),
         false => None,
@@ -81,7 +83,7 @@ fn write(path: &Path, blocks: u64, direct: bool) -> io::Result<()> {
     write_blocks(&mut file, blocks)
 }
 
-fn is_direct(path: &PathBuf) -> io::Result<bool> {
+fn is_direct(path: &Path) -> io::Result<bool> {
     open_direct(OpenOptions::new().read(true), path).map(|(_, direct)| direct)
 }
 
