@@ -171,7 +171,7 @@ fn the_report_shows_the_stall(step: StepResult) {
     let timelines: Vec<String> = timelines.map(|path| read(path)).collect();
     assert_eq!(timelines.len(), 1, "{:?}", written.plots);
     let drawn = &timelines[0];
-    assert!(drawn.contains("backlog: how long the oldest unsent operation has been due"), "{drawn}");
+    assert!(drawn.contains("backlog age: how long the oldest of it has been due"), "{drawn}");
     // p50, p99, maximum, completed and backlog, each in one line over all seconds: a gap would break it.
     assert_eq!(points_of_lines(drawn).iter().filter(|points| **points >= 10).count(), 5, "{drawn}");
 }
