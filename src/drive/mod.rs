@@ -111,8 +111,8 @@ pub struct Progress {
 
 /// Samples that a worker can be ahead of the conductor: 2 s of a connection at 8,000 operations a second.
 const RING_CAPACITY: usize = 16_384;
-/// Connections that are opened at a time. The server makes each a file for its temporary table in which row
-/// counts are tried; more of them together wait for each other past their patience.
+/// Connections that are opened at a time: of two thousand, 64 together waited for each other past their patience.
+/// Perhaps for the files of the temporary tables in which each tries its row counts; that was not measured.
 const OPENING_AT_ONCE: u32 = 16;
 /// How long any one connection may take to open outside the measured part.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
