@@ -7,14 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use idembench::drive::{Options, Target};
-use idembench::load::{LoadRequest, Method, Progress, Verify, load};
 use idembench::recorder::Outcome;
 use idembench::results::StepResult;
 use idembench::server::Server;
 use idembench::spec::dataset::Dataset;
 use idembench::spec::suite::{ClaimSpec, ClaimStatement, Load, Step, Targets, WarmUp, Workload};
 use idembench::table::sweep;
-use idembench::units::{PerSecond, Rows, Span};
+use idembench::units::{PerSecond, Span};
 use idembench::workload;
 use sqlx::mysql::MySqlDatabaseError;
 use sqlx::{AssertSqlSafe, Executor, MySqlConnection, Row};
@@ -38,20 +37,6 @@ fn outcome(answer: Result<(), sqlx::Error>) -> Outcome {
     let Err(error) = answer else { return Outcome::Ok };
     let error = error.into_database_error().expect("the server's own answer");
     Outcome::of_error_code(error.downcast_ref::<MySqlDatabaseError>().number())
-}
-
-async fn loaded(server: &Server, name: &str, rows: u64) -> Dataset {
-    let dataset = Dataset::read(name).expect(name).scaled(Some(Rows(rows)), Some(2), None, None);
-    let dataset = dataset.expect("scaled");
-    let request = LoadRequest {
-        dataset: dataset.clone(),
-        method: Method::Insert,
-        verify: Verify::Off,
-        streams: None,
-        replace: None,
-    };
-    load(server, &request, &Arc::new(Progress::default())).await.expect("a load");
-    dataset
 }
 
 /// Three sessions insert one key, the first rolls back.
@@ -89,7 +74,7 @@ async fn check_rolled_back_insert(server: &Server, table: &str, insert: fn(u8) -
 async fn a_rolled_back_insert_lets_exactly_one_of_two_waiters_win() {
     let Some(server) = support::schema("cases_rolled_back").await else { return };
     let mut connection = server.connect().await.expect("a connection");
-    loaded(&server, "t_idem", 100).await;
+    support::loaded(&server, "t_idem", 100, 2).await;
     let user =
         "CREATE TABLE user (id VARCHAR(10) PRIMARY KEY, uniqkey VARCHAR(10) NOT NULL, UNIQUE (uniqkey))";
     execute(&mut connection, user).await.expect("a table");
@@ -184,7 +169,7 @@ async fn sweeps_beside_a_rival(server: &Server, statement: ClaimStatement) -> St
     for sql in [format!("DROP TABLE IF EXISTS {TABLE}"), "DROP TABLE IF EXISTS idembench_load".to_owned()] {
         execute(&mut connection, &sql).await.expect("a fresh table");
     }
-    let dataset = loaded(server, TABLE, 20_000).await;
+    let dataset = support::loaded(server, TABLE, 20_000, 2).await;
     let done = Arc::new(AtomicBool::new(false));
     let rival = tokio::spawn(rival(server.in_schema("cases_limited"), TABLE, Arc::clone(&done)));
     let result = drive(server, &dataset, &sweeps(statement, 60.0, Duration::from_secs(2))).await;
@@ -260,7 +245,7 @@ async fn sweeps_that_time_out(server: &Server, statement: ClaimStatement) {
     for sql in [format!("DROP TABLE IF EXISTS {TABLE}"), "DROP TABLE IF EXISTS idembench_load".to_owned()] {
         execute(&mut holder, &sql).await.expect("a fresh table");
     }
-    let dataset = loaded(server, TABLE, 20_000).await;
+    let dataset = support::loaded(server, TABLE, 20_000, 2).await;
     let gap = format!(
         "SELECT COUNT(*) FROM {TABLE} FORCE INDEX (k_status_lease) \
          WHERE status = 'PENDING' AND lease_until > '2100-01-01' FOR UPDATE"

@@ -2,32 +2,20 @@
 
 mod support;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use idembench::drive::{Options, Target};
-use idembench::load::{LoadRequest, Method, Progress, Verify, load};
 use idembench::results::StepResult;
 use idembench::server::Server;
 use idembench::spec::dataset::Dataset;
 use idembench::spec::suite::{ClaimSpec, ClaimStatement, Load, Step, Targets, WarmUp, Workload};
-use idembench::units::{PerSecond, Rows, Span};
+use idembench::units::{PerSecond, Span};
 use idembench::workload;
 use sqlx::{AssertSqlSafe, Executor, Row};
 
 /// 20,000 rows of a built-in dataset on three days, loaded.
 async fn loaded(server: &Server, name: &str) -> Dataset {
-    let dataset = Dataset::read(name).expect(name);
-    let dataset = dataset.scaled(Some(Rows(20_000)), Some(3), None, None).expect("scaled");
-    let request = LoadRequest {
-        dataset: dataset.clone(),
-        method: Method::Insert,
-        verify: Verify::Off,
-        streams: None,
-        replace: None,
-    };
-    load(server, &request, &Arc::new(Progress::default())).await.expect("a load");
-    dataset
+    support::loaded(server, name, 20_000, 3).await
 }
 
 fn spec(statement: ClaimStatement) -> ClaimSpec {

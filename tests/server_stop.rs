@@ -12,29 +12,19 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use idembench::drive::{Options, Progress as DriveProgress, Stop, Target};
-use idembench::load::{LoadRequest, Method, Progress, Verify, load};
 use idembench::report;
 use idembench::results::{Run, StepResult, histogram};
 use idembench::server::{self, Home, Server};
 use idembench::spec::dataset::Dataset;
 use idembench::spec::server::ServerSpec;
 use idembench::spec::suite::{ClaimSpec, ClaimStatement, Load, Step, Targets, WarmUp, Workload};
-use idembench::units::{Micros, PerSecond, Rows, Span};
+use idembench::units::{Micros, PerSecond, Span};
 use idembench::workload;
 
 /// A server of its own with a loaded table: it is stopped and killed here.
 async fn own_server(home: &Home) -> (Server, Dataset) {
     let server = server::open(&ServerSpec::Owned(support::small()), home).await.expect("an owned server");
-    let dataset = Dataset::read("t_idem").expect("built in");
-    let dataset = dataset.scaled(Some(Rows(50_000)), Some(3), None, None).expect("scaled");
-    let request = LoadRequest {
-        dataset: dataset.clone(),
-        method: Method::Insert,
-        verify: Verify::Off,
-        streams: None,
-        replace: None,
-    };
-    load(&server, &request, &Arc::new(Progress::default())).await.expect("a load");
+    let dataset = support::loaded(&server, "t_idem", 50_000, 3).await;
     (server, dataset)
 }
 

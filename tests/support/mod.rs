@@ -17,10 +17,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
 
+use idembench::load::{LoadRequest, Method, Progress, Verify, load};
 use idembench::server::{self, Home, Server, locate_mysqld};
+use idembench::spec::dataset::Dataset;
 use idembench::spec::server::{OwnedSpec, ServerSpec};
-use idembench::units::Bytes;
+use idembench::units::{Bytes, Rows};
 use sqlx::{AssertSqlSafe, Connection, Executor};
 use tokio::sync::OnceCell;
 
@@ -162,4 +165,19 @@ impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(self.folder.path()).output();
     }
+}
+
+/// So many rows of a built-in dataset on so many days, loaded for tests of something else.
+pub async fn loaded(server: &Server, name: &str, rows: u64, days: u32) -> Dataset {
+    let dataset = Dataset::read(name).expect(name);
+    let dataset = dataset.scaled(Some(Rows(rows)), Some(days), None, None).expect("scaled");
+    let request = LoadRequest {
+        dataset: dataset.clone(),
+        method: Method::Insert,
+        verify: Verify::Off,
+        streams: None,
+        replace: None,
+    };
+    load(server, &request, &Arc::new(Progress::default())).await.expect("a load");
+    dataset
 }
