@@ -3,6 +3,7 @@
 //! A page gets its number only when a second page of its level begins. So a level that stays a single
 //! page is the root, which already has its place, and every level below a root has two pages or more.
 
+use super::buffer::PageBuffer;
 use super::donor::IndexIds;
 use super::fill::{Draws, FillProfile, FillTargets};
 use super::format::*;
@@ -20,37 +21,6 @@ pub trait PageSink {
     fn extent(&mut self, first: u32, bytes: &mut PageBuffer, used_bytes: usize) -> Result<(), Self::Error>;
     /// Takes one page.
     fn page(&mut self, number: u32, bytes: &[u8]) -> Result<(), Self::Error>;
-}
-
-/// Bytes at an address that the disk can take directly.
-#[derive(Debug)]
-pub struct PageBuffer {
-    storage: Vec<u8>,
-    start: usize,
-    length: usize,
-}
-
-/// What direct I/O asks of addresses, lengths and offsets; no common disk asks for more.
-const ALIGNMENT: usize = 4096;
-
-impl PageBuffer {
-    /// So many zero bytes.
-    pub fn new(length: usize) -> PageBuffer {
-        let storage = vec![0; length + ALIGNMENT];
-        let start = storage.as_ptr().addr().next_multiple_of(ALIGNMENT) - storage.as_ptr().addr();
-        PageBuffer { storage, start, length }
-    }
-
-    /// The bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.storage[self.start..self.start + self.length]
-    }
-
-    /// The bytes, to be changed.
-    #[inline]
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.storage[self.start..self.start + self.length]
-    }
 }
 
 /// Why an index cannot be built.

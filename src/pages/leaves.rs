@@ -4,9 +4,10 @@
 //! of one of many extents that are open at a time, and these are opened in shuffled order out of a stretch
 //! that is set aside beforehand. Either way the disk gets whole extents, and memory holds the open ones.
 
+use super::buffer::PageBuffer;
 use super::fill::{AgedProfile, Draws};
 use super::format::*;
-use super::index::{PageBuffer, PageSink};
+use super::index::PageSink;
 use super::space::{Segment, Space};
 
 /// Extents that are open at a time at most: the bound on memory, and how far a leaf may lie behind others

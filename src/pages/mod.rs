@@ -18,6 +18,7 @@
 //! Everything but `write`, [`sample`] and the spilling of [`sort`] is pure. The format facts were established on
 //! MySQL 9.7.4 and 8.0 by experiment; `docs/FORMAT.md` says which versions have been tried.
 
+pub mod buffer;
 pub mod donor;
 pub mod encode;
 pub mod file;

@@ -8,8 +8,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use super::buffer::PageBuffer;
 use super::format::{EXTENT_BYTES, PAGE_BYTES};
-use super::index::{PageBuffer, PageSink};
+use super::index::PageSink;
 
 /// Pieces that wait for the disk at most: the bound on memory.
 const PIECES_IN_FLIGHT: usize = 8;

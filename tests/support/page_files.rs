@@ -10,11 +10,12 @@ mod page_rows;
 use std::convert::Infallible;
 
 use donor_file::donor;
+use idembench::pages::buffer::PageBuffer;
 use idembench::pages::donor::Donor;
 use idembench::pages::encode::Value;
 use idembench::pages::file::{BuildError, FileBuilder, FileOptions, FileSummary};
 use idembench::pages::fill::FillProfile;
-use idembench::pages::index::{PageBuffer, PageSink};
+use idembench::pages::index::PageSink;
 use idembench::pages::plan::TablePlan;
 use idembench::pages::verify::{self, Shape, Verified};
 use idembench::spec::table::{Column, ColumnKind, Index, KeyPart, Table};

@@ -111,9 +111,18 @@ const ROWS_BETWEEN_LOOKS: u64 = 16_384;
 /// So many rows are looked at to find out whether they come in key order.
 const ORDER_SAMPLE_ROWS: u64 = 4096;
 
-/// Files that are built at a time.
-pub(super) fn at_a_time(files: usize) -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(files.max(1))
+/// Files to each processor that are under way at a time, at most: while one waits for the disk others go on, and
+/// when files are no multiple of the processors none stands idle at the end.
+const FILES_PER_PROCESSOR: usize = 4;
+
+/// Files that are built, or read, at a time.
+pub(super) fn files_at_a_time(files: usize) -> usize {
+    (at_a_time(usize::MAX) * FILES_PER_PROCESSOR).min(files.max(1))
+}
+
+/// How much of so much work goes on at a time, one to a processor.
+pub(super) fn at_a_time(works: usize) -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(works.max(1))
 }
 
 impl Workshop {
@@ -124,13 +133,13 @@ impl Workshop {
         let failed =
             || failure.lock().is_ok_and(|failure: std::sync::MutexGuard<'_, Option<_>>| failure.is_some());
         std::thread::scope(|scope| {
-            for _ in 0..at_a_time(jobs.len()) {
+            for _ in 0..files_at_a_time(jobs.len()) {
                 scope.spawn(|| {
                     while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let built = if failed() {
                             return;
                         } else {
-                            self.build_file(job, at_a_time(jobs.len()), &failed)
+                            self.build_file(job, files_at_a_time(jobs.len()), &failed)
                         };
                         match (built, failure.lock()) {
                             (Ok(built), _) => _ = bytes.fetch_add(built, Ordering::Relaxed),
@@ -236,7 +245,7 @@ impl Workshop {
 
     /// Verifies all new files.
     pub(super) fn verify(&self, paths: &[PathBuf], rows: &[u64]) -> Result<Vec<LoadedIndex>, BuildFileError> {
-        let verified = verify::files(paths, &Shape::of(&self.table), at_a_time(paths.len()))?;
+        let verified = verify::files(paths, &Shape::of(&self.table), files_at_a_time(paths.len()))?;
         for ((path, verified), expected) in paths.iter().zip(&verified).zip(rows) {
             let found = verified.indexes.first().map_or(0, |index| index.rows);
             if found != *expected {

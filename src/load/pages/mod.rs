@@ -158,7 +158,7 @@ impl<'a> PagesLoad<'a> {
             bytes: None,
             method: method.to_owned(),
             reason: reason.to_owned(),
-            streams: build::at_a_time(self.plan.pieces.len()) as u32,
+            streams: build::files_at_a_time(self.plan.pieces.len()) as u32,
             rows_resumed: if found == Found::Nothing { 0 } else { dataset.rows.0 },
             seconds: 0.0,
             rows_per_second: 0.0,

@@ -6,6 +6,7 @@
 //! (`tree`). It is meant for files as a load leaves them: nothing deleted, no gaps, unused pages zero.
 //! Such a file has no byte that may change unseen.
 
+mod ahead;
 mod content;
 mod extents;
 mod frame;
@@ -13,8 +14,7 @@ mod order;
 mod shape;
 mod tree;
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use order::{LeafOrder, OrderSummary};
 pub use shape::Shape;
 
+use ahead::ReadAhead;
 use content::IndexPages;
 use extents::Extents;
 use frame::{PAGE, Place};
@@ -94,15 +95,11 @@ pub struct VerifiedIndex {
     pub order: LeafOrder,
 }
 
-/// Pages that are read at a time.
-const PIECE_PAGES: usize = 64;
-
 /// Verifies one file.
 pub fn file(path: &Path, shape: &Shape) -> Result<Verified, VerifyError> {
     let unread = |source| VerifyError::Read { path: path.to_owned(), source };
-    let input = File::open(path).map_err(unread)?;
-    let bytes = input.metadata().map_err(unread)?.len();
-    match read(input, bytes, shape) {
+    let mut input = ReadAhead::open(path).map_err(unread)?;
+    match read(&mut input, shape) {
         Ok(verified) => Ok(verified),
         Err(ReadError::Input(source)) => Err(unread(source)),
         Err(ReadError::Wrong(fault)) => Err(VerifyError::Wrong { path: path.to_owned(), fault }),
@@ -135,7 +132,7 @@ pub fn files(paths: &[PathBuf], shape: &Shape, at_a_time: usize) -> Result<Vec<V
 
 /// Verifies a file's bytes.
 pub fn bytes(file: &[u8], shape: &Shape) -> Result<Verified, Fault> {
-    read(file, file.len() as u64, shape).map_err(|error| match error {
+    read(&mut &*file, shape).map_err(|error| match error {
         ReadError::Wrong(fault) => fault,
         // Memory does not fail to be read.
         ReadError::Input(error) => Fault { page: 0, reason: error.to_string() },
@@ -153,15 +150,38 @@ impl From<Fault> for ReadError {
     }
 }
 
-fn read(mut input: impl Read, bytes: u64, shape: &Shape) -> Result<Verified, ReadError> {
+/// A file's bytes from its first page to its last.
+trait Pages {
+    /// How many there are in all.
+    fn bytes(&self) -> u64;
+    /// The next of them, whole pages; nothing after the last.
+    fn next_pages(&mut self) -> io::Result<&[u8]>;
+}
+
+impl Pages for &[u8] {
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn next_pages(&mut self) -> io::Result<&[u8]> {
+        Ok(std::mem::take(self))
+    }
+}
+
+fn read(input: &mut impl Pages, shape: &Shape) -> Result<Verified, ReadError> {
+    let bytes = input.bytes();
     let pages = frame::pages_of(bytes)?;
     let mut scan = Scan::new(pages, shape);
-    let mut piece = vec![0; PIECE_PAGES * PAGE];
-    for first in (0..pages).step_by(PIECE_PAGES) {
-        input.read_exact(&mut piece).map_err(ReadError::Input)?;
+    let mut next = 0;
+    while next < pages {
+        let piece = input.next_pages().map_err(ReadError::Input)?;
+        if piece.len() < PAGE {
+            return Err(ReadError::Input(io::ErrorKind::UnexpectedEof.into()));
+        }
         // The first page describes its whole file; the inodes tell whose the roots are.
-        for (number, page) in (first..).zip(piece.chunks_exact(PAGE)) {
-            scan.page(number, page)?;
+        for page in piece.chunks_exact(PAGE) {
+            scan.page(next, page)?;
+            next += 1;
         }
     }
     Ok(scan.finish(bytes)?)
