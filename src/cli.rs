@@ -21,6 +21,7 @@ const ROOT_EXAMPLES: &str = "Examples:
   idembench load t_idem --rows 100M        fill a day-partitioned table
   idembench run claim --rate 2000/s        drive claims against it
   idembench schema check proposed.sql      judge a table before it is created
+  idembench retention plan t_idem          what the daily roll of its partitions would do
 
 Exit codes: 0 done · 1 the answer is \"no\" (an error found by a check) · 2 wrong usage or environment\n  130 after SIGINT, 143 after SIGTERM, 129 after SIGHUP (not under nohup), once the command has tidied\n  up; a second signal ends it at once";
 
@@ -37,6 +38,8 @@ pub enum Command {
     Load(LoadArgs),
     /// Drive a suite's steps against a loaded table and save the results
     Run(RunArgs),
+    /// Roll a table's day partitions: add tomorrow's, drop the oldest
+    Retention(RetentionArgs),
     /// Say how full a table's pages are and in which order they lie
     Age(AgeArgs),
     /// Show the built-in datasets and suites
@@ -202,6 +205,97 @@ pub struct LoadArgs {
     /// The server
     #[command(flatten)]
     pub server: ServerArgs,
+}
+
+const RETENTION_HELP: &str = r"Examples:
+  idembench retention plan t_idem --keep 30              what would be done, and the statements
+  idembench retention apply t_idem --keep 30 --yes       do it
+  idembench retention apply orders --not-ours orders --server mysql://app@db:3306/shop --partition p20260101 --yes
+
+A day is dropped by DROP PARTITION, one a step, after head-room for new days was added. Each statement waits for
+the table's metadata lock only for --lock-wait, lets the others through and comes again; who is in the way is
+named. Whatever stops it, the same command goes on from what the table has.
+
+Refused, with exit code 2 and nothing changed: tables without partitions of days, partitions that do not exist,
+the last one, MAXVALUE, days whose messages may still be redelivered, time zones or clocks that disagree, more
+than 8,192 partitions, tables that idembench did not make unless --not-ours names them.";
+
+/// `retention`
+#[derive(Debug, Args)]
+#[command(after_help = RETENTION_HELP)]
+pub struct RetentionArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub action: RetentionAction,
+}
+
+/// What to do with a table's old days.
+#[derive(Debug, Subcommand)]
+pub enum RetentionAction {
+    /// Say what would be done; nothing is changed
+    #[command(after_help = RETENTION_HELP)]
+    Plan(RetentionPlanArgs),
+    /// Do it; without --yes nothing is changed either
+    #[command(after_help = RETENTION_HELP)]
+    Apply(RetentionApplyArgs),
+}
+
+/// `retention plan`
+#[derive(Debug, Args, Clone)]
+pub struct RetentionPlanArgs {
+    /// A table of the server's schema
+    #[arg(value_name = "TABLE")]
+    pub table: String,
+    /// Whole days before today that stay
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    pub keep: u32,
+    /// Drop this partition instead of all that are older than --keep; may be repeated
+    #[arg(long = "partition", value_name = "NAME", conflicts_with = "keep")]
+    pub partitions: Vec<String>,
+    /// Days after today that must have a partition; 0 adds none
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    pub ahead: u32,
+    /// How long after its day a message may be delivered again: at least what the topic keeps (Kafka: seven days)
+    #[arg(long, value_name = "T", default_value = "7d")]
+    pub redelivery: Span,
+    /// The zone in which days are counted, such as +08:00 [default: UTC]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub time_zone: Option<String>,
+    /// What counts as today, such as 2026-01-08 [default: the server's clock]
+    #[arg(long, value_name = "DATE")]
+    pub today: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The server
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `retention apply`
+#[derive(Debug, Args)]
+pub struct RetentionApplyArgs {
+    /// What is planned
+    #[command(flatten)]
+    pub plan: RetentionPlanArgs,
+    /// Do it
+    #[arg(long)]
+    pub yes: bool,
+    /// Change this table although idembench did not make it
+    #[arg(long, value_name = "TABLE")]
+    pub not_ours: Option<String>,
+    /// How long a statement may wait for the table's lock, holding others up behind it; whole seconds
+    #[arg(long, value_name = "T", default_value = "2s")]
+    pub lock_wait: Span,
+    /// How often a statement is tried
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub attempts: u32,
+    /// Pause after a failed attempt, doubling up to 30 s
+    #[arg(long, value_name = "T", default_value = "1s")]
+    pub pause: Span,
+    /// Rest between two steps
+    #[arg(long, value_name = "T", default_value = "1s")]
+    pub rest: Span,
 }
 
 /// `age`

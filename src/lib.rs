@@ -26,6 +26,7 @@ pub mod pages;
 pub mod recorder;
 pub mod report;
 pub mod results;
+pub mod retention;
 pub mod server;
 pub mod spec;
 pub mod table;

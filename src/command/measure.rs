@@ -254,7 +254,8 @@ fn say_where(directory: &Path, screen: &Screen) {
     screen.line("report", &format!("{}   (also report.md, run.json, *.svg, *.png, *.hgrm)", page.display()));
 }
 
-fn now() -> String {
+/// RFC 3339, UTC, whole seconds.
+pub fn now() -> String {
     let format = time::format_description::well_known::Rfc3339;
     let now = time::OffsetDateTime::now_utc().replace_nanosecond(0);
     // A time of this century has an RFC 3339 form; should it not, the run says so instead of stopping.

@@ -8,6 +8,7 @@ mod load;
 mod measure;
 mod quickstart;
 mod report;
+mod retention;
 mod run;
 mod schema;
 pub mod screen;
@@ -37,6 +38,7 @@ async fn execute(command: Command) -> anyhow::Result<ExitCode> {
         Command::Server(args) => server::run(args).await,
         Command::Load(args) => load::run(args).await,
         Command::Run(args) => run::run(args).await,
+        Command::Retention(args) => retention::run(args).await,
         Command::Age(args) => age::run(args).await,
         Command::List(args) => list::run(&args),
         Command::Report(args) => report::run(&args),

@@ -122,6 +122,9 @@ pub mod registry {
 
     use super::{GuardError, sql};
 
+    /// The SQLSTATE of a table that is not there.
+    const NO_SUCH_TABLE: &str = "42S02";
+
     /// Notes a table as ours. Call it when its CREATE TABLE has succeeded, never before: a name noted for a
     /// table that does not exist would make a later one of somebody else's ours.
     pub async fn record(connection: &mut MySqlConnection, table: &str) -> Result<(), GuardError> {
@@ -143,6 +146,18 @@ pub mod registry {
             .await
             .map_err(sql("look up a table in idembench_tables"))?;
         Ok(rows > 0)
+    }
+
+    /// Whether a table is ours, in a schema that may be somebody else's: without a registry nothing is.
+    pub async fn is_ours(connection: &mut MySqlConnection, table: &str) -> Result<bool, GuardError> {
+        match contains(connection, table).await {
+            Err(GuardError::Sql { source: sqlx::Error::Database(error), .. })
+                if error.code().is_some_and(|state| state == NO_SUCH_TABLE) =>
+            {
+                Ok(false)
+            }
+            other => other,
+        }
     }
 
     /// Strikes a table out. Call it before its DROP TABLE: what is killed in between is then nobody's, not

@@ -4,12 +4,15 @@
 //! - [`address`] where it answers; [`version`] what it is
 //! - [`guard`] what keeps us off tables that are not ours
 //! - [`counters`] what it counts while it is measured; [`local`] what the kernel knows of it
+//! - [`metadata_locks`] who keeps others from changing a table
 //! - [`room`] how many connections it has room for
+//! - [`clock`] what time it is there
 //! - `signals` being asked to stop
 //! - [`machine`], [`disk`] what it runs on; [`doctor`] what is to be said about all that
 
 pub mod address;
 pub mod attached;
+pub mod clock;
 pub mod container;
 pub mod counters;
 mod describe;
@@ -22,6 +25,7 @@ pub mod install;
 pub mod local;
 pub mod locate;
 pub mod machine;
+pub mod metadata_locks;
 pub mod owned;
 pub mod room;
 pub mod settings;
@@ -53,6 +57,9 @@ pub use signals::{StopSignal, attend_signals, stop_signal, stopped_by, unattende
 pub use version::ServerVersion;
 
 use crate::spec::server::ServerSpec;
+
+/// A connection as commands pass it on.
+pub type Connection = MySqlConnection;
 
 /// The schema on servers of our own.
 pub const DATABASE: &str = "idembench";

@@ -6,6 +6,7 @@
 //! - [`session`] what the sessions of a load set
 //! - [`staging`] tables that stand in for another while its files are taken in
 //! - [`privileges`] what an account must be allowed to for that
+//! - [`partition`] the partitions of a table as the server has them, and the statements that change them
 //! - [`ledger`] how far a load has come, kept beside the rows
 //! - [`claim`] the compare-and-set UPDATE; [`sweep`] batches of it
 //! - [`explain`] how the server runs a statement, with advice
@@ -21,6 +22,7 @@ pub mod insert;
 pub mod inspect;
 pub mod ledger;
 mod literal;
+pub mod partition;
 pub mod privileges;
 pub mod row_counts;
 pub mod schema;

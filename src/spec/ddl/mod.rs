@@ -20,7 +20,7 @@ mod statement;
 mod tests;
 
 pub use error::{DdlError, PARTITIONS_MAX};
-pub use partition::quote_name;
+pub use partition::{bound_sql, quote_name};
 
 use sqlparser::tokenizer::Token;
 

@@ -193,7 +193,7 @@ impl Table {
 }
 
 /// The bound as SQL, brackets included.
-fn bound_sql(bound: Bound, method: PartitionMethod) -> String {
+pub fn bound_sql(bound: Bound, method: PartitionMethod) -> String {
     match (bound, method) {
         (Bound::MaxValue, PartitionMethod::RangeColumns) => "(MAXVALUE)".to_owned(),
         (Bound::MaxValue, _) => "MAXVALUE".to_owned(),
