@@ -73,12 +73,14 @@ async fn old_days_go_new_ones_come_and_a_second_call_has_nothing_to_do() {
         assert_eq!(partitions(&mut connection, "t").await, before, "{dry}");
     }
     for _ in 0..2 {
-        let output = roll(&server, "apply t --ahead 2 --rest 0s --yes --not-ours t").output().expect("it runs");
+        let output =
+            roll(&server, "apply t --ahead 2 --rest 0s --yes --not-ours t").output().expect("it runs");
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         let expect = ["p20260120", "p20260121", "p20260122"];
         assert_eq!(partitions(&mut connection, "t").await, expect, "{}", said(&output));
     }
-    let rows: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM t").fetch_one(&mut connection).await.expect("rows");
+    let rows: i64 =
+        sqlx::query_scalar("SELECT COUNT(*) FROM t").fetch_one(&mut connection).await.expect("rows");
     assert_eq!(rows, 1);
 }
 
@@ -90,7 +92,10 @@ async fn what_is_refused_is_named_and_nothing_is_dropped() {
         ("apply t --partition p20251231 --yes --not-ours t", "no partition p20251231"),
         ("apply t --partition p20260120 --yes --not-ours t", "is the last one"),
         ("apply m --partition pmax --yes --not-ours m", "MAXVALUE"),
-        ("apply m --partition p20260110 --partition p20260120 --yes --not-ours m", "may still be redelivered"),
+        (
+            "apply m --partition p20260110 --partition p20260120 --yes --not-ours m",
+            "may still be redelivered",
+        ),
         ("apply t --keep 3 --yes --not-ours t", "may still be redelivered"),
         ("apply t --ahead 9000 --yes --not-ours t", "8,192"),
         ("apply t --yes", "--not-ours t"),
@@ -122,7 +127,9 @@ async fn a_lock_that_never_comes_free_is_told_with_who_holds_it() {
     let output = roll(&server, arguments).output().expect("it runs");
     let said = said(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    for words in ["did not come free in 3 attempts", &format!("connection {id} "), "SELECT * FROM t WHERE k = 3"] {
+    for words in
+        ["did not come free in 3 attempts", &format!("connection {id} "), "SELECT * FROM t WHERE k = 3"]
+    {
         assert!(said.contains(words), "`{words}` is missing in {said}");
     }
     assert_eq!(partitions(&mut connection, "t").await, before);
@@ -169,7 +176,8 @@ async fn others_get_through_while_a_drop_waits_for_its_next_attempt() {
 async fn a_roll_that_was_killed_between_two_steps_goes_on_from_what_is_there() {
     let Some((server, mut connection)) = tables("roll_killed").await else { return };
     let arguments = "apply t --ahead 0 --rest 600s --yes --not-ours t";
-    let mut child = roll(&server, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    let mut child =
+        roll(&server, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
     let first_gone = async {
         while partitions(&mut connection, "t").await.len() == 4 {
             tokio::time::sleep(Duration::from_millis(50)).await;
