@@ -3,10 +3,12 @@
 mod support;
 
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use idembench::retention::patience::{self, Patience, PatienceError, Waited};
+use idembench::retention::{self, Chosen, Wish};
 use idembench::server::{Server, locate_mysqld};
+use idembench::spec::calendar::parse_date;
 use idembench::table::partition;
 use idembench::units::Span;
 use sqlx::{AssertSqlSafe, Connection, Executor, MySqlConnection, Row};
@@ -19,7 +21,7 @@ const DAYS: &str = "CREATE TABLE t (k INT NOT NULL, event_day DATE NOT NULL, PRI
     PARTITION p20260110 VALUES LESS THAN ('2026-01-11'), PARTITION p20260111 VALUES LESS THAN ('2026-01-12'), \
     PARTITION p20260112 VALUES LESS THAN ('2026-01-13'), PARTITION p20260120 VALUES LESS THAN ('2026-01-21')";
 
-/// A schema with tables `t` (days), `m` (with MAXVALUE) and `plain`, and an account that may do anything there.
+/// A schema with tables `t` (days), `m` (with MAXVALUE), `plain` and `east` (days of another zone), and an account that may do anything there.
 async fn tables(name: &str) -> Option<(Server, MySqlConnection)> {
     let server = support::schema(name).await?;
     let mut connection = server.connect().await.expect("a connection");
@@ -28,6 +30,11 @@ async fn tables(name: &str) -> Option<(Server, MySqlConnection)> {
         format!("{DAYS}, PARTITION pmax VALUES LESS THAN (MAXVALUE))").replace("TABLE t ", "TABLE m "),
         "CREATE TABLE plain (k INT NOT NULL PRIMARY KEY, created_at DATETIME NOT NULL)".to_owned(),
         "INSERT INTO t VALUES (1, '2026-01-10'), (2, '2026-01-11'), (3, '2026-01-20')".to_owned(),
+        // Days that end at 16:00 UTC: midnight eight hours east.
+        "CREATE TABLE east (k INT NOT NULL, at TIMESTAMP NOT NULL, PRIMARY KEY (k, at)) \
+         PARTITION BY RANGE (UNIX_TIMESTAMP(at)) (PARTITION p20260110 VALUES LESS THAN (1768060800), \
+         PARTITION p20260120 VALUES LESS THAN (1768924800))"
+            .to_owned(),
         "CREATE USER IF NOT EXISTS roll@localhost".to_owned(),
         "GRANT ALL ON *.* TO roll@localhost".to_owned(),
     ];
@@ -96,7 +103,7 @@ async fn what_is_refused_is_named_and_nothing_is_dropped() {
             "apply m --partition p20260110 --partition p20260120 --yes --not-ours m",
             "may still be redelivered",
         ),
-        ("apply t --keep 3 --yes --not-ours t", "may still be redelivered"),
+        ("apply t --redelivery 8d --yes --not-ours t", "may still be redelivered"),
         ("apply t --ahead 9000 --yes --not-ours t", "8,192"),
         ("apply t --yes", "--not-ours t"),
         ("apply t --yes --not-ours m", "--not-ours t"),
@@ -104,6 +111,7 @@ async fn what_is_refused_is_named_and_nothing_is_dropped() {
         ("plan plain", "is not partitioned"),
         ("plan nowhere", "no table nowhere"),
         ("plan t --time-zone Europe/Berlin", "+08:00"),
+        ("apply east --yes --not-ours east", "--time-zone +08:00"),
     ] {
         let output = roll(&server, arguments).output().expect("it runs");
         let said = said(&output);
@@ -111,7 +119,57 @@ async fn what_is_refused_is_named_and_nothing_is_dropped() {
         assert!(said.contains(words), "{arguments}: {said}");
         let now = [partitions(&mut connection, "t").await, partitions(&mut connection, "m").await];
         assert_eq!(now, before, "{arguments}");
+        assert_eq!(partitions(&mut connection, "east").await.len(), 2, "{arguments}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn days_of_another_zone_go_when_the_zone_is_said() {
+    let Some((server, mut connection)) = tables("roll_zone").await else { return };
+    let arguments = "apply east --time-zone +08:00 --ahead 1 --rest 0s --yes --not-ours east";
+    let output = roll(&server, arguments).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let layout = partition::layout(&mut connection, "east").await.expect("partitions").expect("a table");
+    let expect = [("p20260120", "1768924800"), ("p20260121", "1769011200")];
+    assert_eq!(layout.partitions, expect.map(|(name, bound)| (name.to_owned(), bound.to_owned())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_partitions_are_looked_at_without_opening_them() {
+    let Some((server, mut connection)) = tables("roll_thousand").await else { return };
+    // From 2023-05-15 on, the last of them after the day that counts as today.
+    let day = |number: u32| format!("PARTITION q{number} VALUES LESS THAN ({})", 739_020 + number);
+    let days = (0..1_000).map(day).collect::<Vec<_>>().join(", ");
+    let create = format!(
+        "CREATE TABLE many (k INT NOT NULL, event_day DATE NOT NULL, PRIMARY KEY (k, event_day)) \
+         PARTITION BY RANGE (TO_DAYS(event_day)) ({days})"
+    );
+    connection.execute(AssertSqlSafe(create)).await.expect("a table");
+    // Nothing of it is in any cache: the longest way that a look can take.
+    connection.execute("FLUSH TABLES").await.expect("flushed");
+    let begun = Instant::now();
+    let facts = retention::look(&server, &mut connection, "many").await.expect("it can be looked at");
+    let wish = Wish {
+        chosen: Chosen::OlderThan { keep_days: 7 },
+        ahead_days: 0,
+        redelivery: Span::seconds(7 * 86_400),
+        zone: None,
+        today: parse_date(TODAY),
+    };
+    let plan = retention::plan(&facts, &wish).expect("a plan");
+    // The time is told and not asserted: the machine may be busy.
+    println!("1,000 partitions were looked at and planned in {}", Span(begun.elapsed()));
+    assert_eq!(plan.partitions, 1_000);
+    assert!(plan.steps.len() > 900, "{}", plan.steps.len());
+    // That table of the server's opens every partition to fill a row of its own.
+    let asked: i64 = sqlx::query_scalar(
+        "SELECT COUNT(*) FROM performance_schema.events_statements_summary_by_digest \
+         WHERE SCHEMA_NAME = DATABASE() AND DIGEST_TEXT LIKE '%INNODB_TABLES%'",
+    )
+    .fetch_one(&mut connection)
+    .await
+    .expect("a count");
+    assert_eq!(asked, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,9 +216,8 @@ async fn others_get_through_while_a_drop_waits_for_its_next_attempt() {
     let mut waits: Vec<Waited> = Vec::new();
     let patience = Patience { lock_wait: Span::seconds(1), attempts: 3, pause: Span::seconds(1) };
     let statement = partition::drop_sql("t", "p20260110");
-    let sent = patience::send(&mut connection, "t", &statement, patience, &|| false, &mut |waited| {
-        waits.push(waited.clone());
-    });
+    let mut keep = |waited: &Waited| waits.push(waited.clone());
+    let sent = patience::send(&mut connection, "t", &statement, patience, &|| false, &mut keep);
     let error = sent.await.expect_err("the lock is held");
     assert!(matches!(error, PatienceError::NeverFree { attempts: 3, .. }), "{error}");
     claiming.await.expect("all claims");
