@@ -103,7 +103,7 @@ fn end_day(name: &str, bound: &str, method: PartitionMethod, zone: Zone) -> Resu
 fn midnight_zone(utc_seconds: i64) -> Option<Zone> {
     let into_day = utc_seconds.rem_euclid(DAY_SECONDS);
     let east = if into_day > DAY_SECONDS / 2 { DAY_SECONDS - into_day } else { -into_day };
-    (east % 60 == 0).then(|| Zone { minutes_east: (east / 60) as i32 })
+    (east % 60 == 0).then_some(Zone { minutes_east: (east / 60) as i32 })
 }
 
 #[cfg(test)]
