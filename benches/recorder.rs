@@ -1,23 +1,22 @@
 //! What recording one operation costs: on the worker's side (hot), on the collector's, and both together.
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use idembench::recorder::{Collector, NO_EXTRA, Outcome, Sample, Timeline, ring};
+use idembench::recorder::{Collector, Entry, Outcome, Sample, Timeline, ring};
 
 /// Samples of a busy second: intended every 20 us, answered after 150 to 400 us.
-fn samples(count: u64) -> Vec<Sample> {
+fn samples(count: u64) -> Vec<Entry> {
     (0..count)
         .map(|k| {
             let intended_ns = k * 20_000;
             let sent_ns = intended_ns + 10_000 + k % 7 * 1_000;
-            Sample {
+            Entry::Operation(Sample {
                 intended_ns,
                 sent_ns,
                 done_ns: sent_ns + 150_000 + k.wrapping_mul(7_919) % 250_000,
-                extra_ns: NO_EXTRA,
                 outcome: if k % 10 == 0 { Outcome::Lost } else { Outcome::Ok },
                 error_code: 0,
                 failed: false,
-            }
+            })
         })
         .collect()
 }
@@ -52,6 +51,22 @@ fn recorder(c: &mut Criterion) {
         let (mut recorder, mut inbox) = ring(MANY as usize);
         b.iter(|| {
             samples.iter().for_each(|sample| recorder.record(*sample));
+            inbox.drain(|sample| collector.take(sample));
+        });
+    });
+    // A transaction's hold and its commit, timed by the workload: two entries more.
+    group.bench_function("both, with two series", |b| {
+        let mut collector = measuring();
+        let (mut recorder, mut inbox) = ring(3 * MANY as usize);
+        b.iter(|| {
+            for (sample, k) in samples.iter().zip(0u64..) {
+                let intended_ns = k * 20_000;
+                for series in 0..2 {
+                    let ns = 100_000 + k.wrapping_mul(7_919) % 250_000;
+                    recorder.record(Entry::Timed { intended_ns, ns, series });
+                }
+                recorder.record(*sample);
+            }
             inbox.drain(|sample| collector.take(sample));
         });
     });

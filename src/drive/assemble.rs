@@ -7,7 +7,7 @@ use super::costs;
 use super::phase::Announcement;
 use super::sampler::{self, Snapshot};
 use super::workload::{Prepared, Workload};
-use crate::recorder::{EXTRA, ErrorMessages, Outcome, Recorded};
+use crate::recorder::{ErrorMessages, Outcome, Recorded};
 use crate::results::{Check, ErrorCount, LatencySummary, Overload, StepResult, WarmUpResult, histogram};
 use crate::results::{INTERRUPTED, INTERRUPTED_BEFORE};
 use crate::spec::suite::{Load, Step};
@@ -20,7 +20,7 @@ pub(super) struct Parts {
     name: String,
     workload: &'static str,
     parameters: BTreeMap<String, serde_json::Value>,
-    extra_series: Option<&'static str>,
+    timed_series: &'static [&'static str],
     load: Load,
     pub prepared: Prepared,
     pub conducted: Option<Conducted>,
@@ -37,7 +37,7 @@ impl Parts {
             name: step.name.clone(),
             workload: workload.name(),
             parameters: workload.parameters(),
-            extra_series: workload.extra_series(),
+            timed_series: workload.timed_series(),
             load: step.load,
             prepared: Prepared::default(),
             conducted: None,
@@ -134,11 +134,9 @@ impl Parts {
     fn series(&self, recorded: &Recorded) -> (BTreeMap<String, LatencySummary>, BTreeMap<String, String>) {
         let mut summaries = BTreeMap::new();
         let mut texts = BTreeMap::new();
-        for (name, series) in &recorded.series {
-            let name = match *name {
-                EXTRA => self.extra_series.unwrap_or(EXTRA),
-                name => name,
-            };
+        let timed = self.timed_series.iter().copied().zip(&recorded.timed);
+        let timed = timed.filter(|(_, series)| !series.is_empty());
+        for (name, series) in recorded.series.iter().map(|(name, series)| (*name, series)).chain(timed) {
             summaries.insert(name.to_owned(), series.summary());
             texts.insert(name.to_owned(), histogram::encode(series.histogram()));
         }

@@ -28,7 +28,7 @@ use sqlx::{ConnectOptions, MySqlConnection};
 use tokio::sync::watch;
 
 pub use gate::Tick;
-pub use workload::{Done, PrepareError, Prepared, Worker, Workload};
+pub use workload::{Notes, PrepareError, Prepared, Worker, Workload};
 
 use crate::recorder::{ErrorMessages, Inbox, IntervalLog, ring};
 use crate::results::{Check, Interval, StepResult};

@@ -16,8 +16,8 @@ use tokio::sync::{mpsc, watch};
 use super::clock::{Clock, sleep_precisely};
 use super::gate::{Gate, Next, Tick};
 use super::reads::{OwnRuntime, Poll};
-use super::workload::{Done, Worker};
-use crate::recorder::{ErrorMessages, NO_EXTRA, Outcome, Sample, WorkerRecorder};
+use super::workload::{Note, Worker};
+use crate::recorder::{Entry, ErrorMessages, Outcome, Sample, WorkerRecorder};
 
 /// How long one attempt to connect may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -134,25 +134,38 @@ impl<W: Worker> Connection<W> {
         None
     }
 
-    fn record(&mut self, tick: Tick, sent_ns: u64, done_ns: u64, result: &Result<Done, sqlx::Error>) {
-        let (done, error_code) = match result {
-            Ok(done) => (*done, 0),
+    fn record(&mut self, tick: Tick, sent_ns: u64, done_ns: u64, result: &Result<Outcome, sqlx::Error>) {
+        let (outcome, error_code) = match result {
+            Ok(outcome) => (*outcome, 0),
             Err(error) => {
                 let code = server_code(error).unwrap_or(0);
                 self.messages.keep_first(code, || server_words(error));
-                (Done::from(Outcome::of_error_code(code)), code)
+                (Outcome::of_error_code(code), code)
             }
         };
-        self.recorder.record(Sample {
+        self.record_notes(tick);
+        self.recorder.record(Entry::Operation(Sample {
             intended_ns: tick.intended_ns,
             sent_ns,
             done_ns,
-            extra_ns: done.extra_ns,
-            outcome: done.outcome,
+            outcome,
             error_code,
             failed: result.is_err(),
-        });
+        }));
         self.completed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn record_notes(&mut self, tick: Tick) {
+        let Some(notes) = self.worker.notes() else { return };
+        let intended_ns = tick.intended_ns;
+        notes.take(|note| match note {
+            Note::Timed { series, ns } => self.recorder.record(Entry::Timed { intended_ns, ns, series }),
+            Note::Met(error) => {
+                let code = server_code(&error).unwrap_or(0);
+                self.messages.keep_first(code, || server_words(&error));
+                self.recorder.record(Entry::Met { intended_ns, code });
+            }
+        });
     }
 
     fn record_unfinished(&mut self, tick: Tick, sent_ns: Option<u64>, now_ns: u64) {
@@ -163,15 +176,15 @@ impl<W: Worker> Connection<W> {
             // It was not even due.
             return;
         }
-        self.recorder.record(Sample {
+        self.record_notes(tick);
+        self.recorder.record(Entry::Operation(Sample {
             intended_ns: tick.intended_ns,
             sent_ns: sent_ns.unwrap_or(now_ns),
             done_ns: now_ns,
-            extra_ns: NO_EXTRA,
             outcome,
             error_code: 0,
             failed: false,
-        });
+        }));
     }
 
     /// A connection that can be used after this error: the same one, or a new one.
@@ -208,8 +221,10 @@ impl<W: Worker> Connection<W> {
         let connecting = async {
             let mut connection = self.options.connect().await?;
             self.worker.connected(&mut connection).await?;
-            // Where it cannot be done, an operation costs the client a little more.
-            poll.block_reads();
+            if !self.worker.shares_its_thread() {
+                // Where it cannot be done, an operation costs the client a little more.
+                poll.block_reads();
+            }
             Ok(connection)
         };
         let timed_out = |_| sqlx::Error::Io(std::io::ErrorKind::TimedOut.into());

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::time::Duration;
 
 use sqlx::MySqlConnection;
 
 use super::gate::Tick;
-use crate::recorder::{NO_EXTRA, Outcome};
+use crate::recorder::Outcome;
 use crate::results::{Check, Statement};
 
 /// Something that is driven: it makes workers, says what it sends, and knows what must be true afterwards.
@@ -20,9 +21,10 @@ pub trait Workload: Sync {
     /// Its parameters by name, as written in the suite.
     fn parameters(&self) -> BTreeMap<String, serde_json::Value>;
 
-    /// What [`Done::extra_ns`] times, such as `hold`, if it times anything.
-    fn extra_series(&self) -> Option<&'static str> {
-        None
+    /// What its workers time within operations, such as `hold` and `commit`: a series' number in
+    /// [`Notes::time`] is its place here.
+    fn timed_series(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// The part on connection `index`.
@@ -56,7 +58,7 @@ pub trait Worker: Send {
         &mut self,
         connection: &mut MySqlConnection,
         tick: Tick,
-    ) -> impl Future<Output = Result<Done, sqlx::Error>>;
+    ) -> impl Future<Output = Result<Outcome, sqlx::Error>>;
 
     /// After an error that left the connection usable: brings it out of any open transaction. Error 1205
     /// rolls back its statement only, so a workload with transactions must roll back here.
@@ -64,21 +66,49 @@ pub trait Worker: Send {
 
     /// The last operation has no answer: it may have had its effect or not.
     fn in_doubt(&mut self) {}
-}
 
-/// How an operation ended, when it did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Done {
-    /// The outcome.
-    pub outcome: Outcome,
-    /// What the workload timed itself, in nanoseconds; [`NO_EXTRA`] if nothing.
-    pub extra_ns: u64,
-}
-
-impl From<Outcome> for Done {
-    fn from(outcome: Outcome) -> Done {
-        Done { outcome, extra_ns: NO_EXTRA }
+    /// Whether operations do further things while they wait for an answer: reads of the connection must then
+    /// not block the thread.
+    fn shares_its_thread(&self) -> bool {
+        false
     }
+
+    /// What happened within the last operation, if the workload notes such things: asked after each.
+    fn notes(&mut self) -> Option<&mut Notes> {
+        None
+    }
+}
+
+/// What happened within an operation, beside its outcome.
+#[derive(Debug, Default)]
+pub struct Notes {
+    timed: Vec<(u8, u64)>,
+    met: Vec<sqlx::Error>,
+}
+
+impl Notes {
+    /// Notes how long something took; `series` is its place in [`Workload::timed_series`].
+    pub fn time(&mut self, series: u8, took: Duration) {
+        // 584 years fit.
+        self.timed.push((series, took.as_nanos() as u64));
+    }
+
+    /// Notes an error that was dealt with, so that the operation went on: it is counted by its code.
+    pub fn met(&mut self, error: sqlx::Error) {
+        self.met.push(error);
+    }
+
+    /// Hands out what was noted and forgets it; the memory stays.
+    pub(super) fn take(&mut self, mut told: impl FnMut(Note)) {
+        self.timed.drain(..).for_each(|(series, ns)| told(Note::Timed { series, ns }));
+        self.met.drain(..).for_each(|error| told(Note::Met(error)));
+    }
+}
+
+/// One thing that was noted.
+pub(super) enum Note {
+    Timed { series: u8, ns: u64 },
+    Met(sqlx::Error),
 }
 
 /// What a workload found out before the step.

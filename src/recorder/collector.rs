@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::interval::{IntervalRecord, OpenSeries};
 use super::log::{IntervalLog, WriteLogError};
-use super::{NO_EXTRA, Outcome, OutcomeCounts, Phase, Sample, Series, Timeline, micros};
+use super::{Entry, Outcome, OutcomeCounts, Phase, Sample, Series, Timeline, micros};
 use crate::results::Interval;
 
 /// Adds samples up: in all for the measured part, and per interval from warm-up to drain.
@@ -30,7 +30,8 @@ struct Measured {
     response: Series,
     wait: Series,
     service: Series,
-    extra: Series,
+    /// By the number of the workload's series.
+    timed: Vec<Series>,
     outcomes: OutcomeCounts,
     errors: BTreeMap<u16, u64>,
     /// Completed while measuring, whenever they were intended.
@@ -40,11 +41,13 @@ struct Measured {
 /// What a collector has when all is over.
 #[derive(Debug)]
 pub struct Recorded {
-    /// `response`, `wait`, `service` (in closed loop only the last) and `extra`, when it was timed.
+    /// `response`, `wait` and `service` (in closed loop only the last).
     pub series: Vec<(&'static str, Series)>,
+    /// What the workload timed within operations, by the number of its series; as many as were used.
+    pub timed: Vec<Series>,
     /// Outcomes of the operations intended in the measured part; they add up to those intended.
     pub outcomes: OutcomeCounts,
-    /// How often each error code came; 0 stands for a failure without one.
+    /// How often each error code came, also those that the workload dealt with; 0 stands for a failure without one.
     pub errors: BTreeMap<u16, u64>,
     /// Operations that completed while measuring.
     pub completed: u64,
@@ -53,9 +56,6 @@ pub struct Recorded {
     /// One entry an interval.
     pub intervals: Vec<Interval>,
 }
-
-/// The name of [`Sample::extra_ns`] in [`Recorded::series`]; the workload knows a better one.
-pub const EXTRA: &str = "extra";
 
 /// Intervals that are left open behind the current one before they are packed: most operations of an
 /// interval have answered by then, and those that have not open it again.
@@ -75,8 +75,22 @@ impl Collector {
         }
     }
 
-    /// Adds one operation.
-    pub fn take(&mut self, sample: Sample) {
+    /// Adds what came through a ring.
+    pub fn take(&mut self, entry: Entry) {
+        let measures = |intended_ns| self.timeline.phase_at(intended_ns) != Phase::WarmUp;
+        match entry {
+            Entry::Operation(sample) => self.take_operation(sample),
+            Entry::Timed { intended_ns, ns, series } if measures(intended_ns) => {
+                self.measured.time(usize::from(series), ns);
+            }
+            Entry::Met { intended_ns, code } if measures(intended_ns) => {
+                *self.measured.errors.entry(code).or_insert(0) += 1;
+            }
+            Entry::Timed { .. } | Entry::Met { .. } => {}
+        }
+    }
+
+    fn take_operation(&mut self, sample: Sample) {
         if sample.outcome == Outcome::Unsent {
             return self.take_unsent(sample.intended_ns, sample.done_ns, 1);
         }
@@ -188,16 +202,13 @@ impl Collector {
             self.describe(number, intended(start_ns, end_ns))
         };
         let intervals = (0..self.intervals.len()).map(describe).collect();
-        let Measured { response, wait, service, extra, outcomes, errors, completed } = self.measured;
+        let Measured { response, wait, service, timed, outcomes, errors, completed } = self.measured;
         let mut series = vec![("service", service)];
         if !self.closed_loop {
             series.splice(0..0, [("response", response), ("wait", wait)]);
         }
-        if !extra.is_empty() {
-            series.push((EXTRA, extra));
-        }
         let warm_up_operations = self.warm_up_operations;
-        Recorded { series, outcomes, errors, completed, warm_up_operations, intervals }
+        Recorded { series, timed, outcomes, errors, completed, warm_up_operations, intervals }
     }
 
     fn interval_mut(&mut self, ns: u64) -> (&mut IntervalRecord, &mut Vec<OpenSeries>) {
@@ -218,12 +229,16 @@ impl Measured {
         self.response.record_ns(sample.done_ns.saturating_sub(sample.intended_ns));
         self.wait.record_ns(sample.sent_ns.saturating_sub(sample.intended_ns));
         self.service.record_ns(service_ns);
-        if sample.extra_ns != NO_EXTRA {
-            self.extra.record_ns(sample.extra_ns);
-        }
         self.outcomes.count(sample.outcome);
         if sample.failed {
             *self.errors.entry(sample.error_code).or_insert(0) += 1;
         }
+    }
+
+    fn time(&mut self, series: usize, ns: u64) {
+        if series >= self.timed.len() {
+            self.timed.resize_with(series + 1, Series::default);
+        }
+        self.timed[series].record_ns(ns);
     }
 }

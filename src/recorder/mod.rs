@@ -1,7 +1,7 @@
 //! What was timed becomes histograms, intervals and counts.
 //!
 //! The cast: every worker owns a [`WorkerRecorder`] and puts one [`Sample`] per operation into its own
-//! ring: no lock, no allocation, a few nanoseconds. One [`Collector`] empties the rings a few times a
+//! ring, behind whatever the workload timed on the way ([`Entry`]): no lock, no allocation, a few nanoseconds. One [`Collector`] empties the rings a few times a
 //! second and does everything that costs: histograms (in all and per interval), outcomes, error codes,
 //! the `.hlog` on disk. Nothing is sampled, averaged or dropped: a full ring makes its worker wait.
 //!
@@ -21,9 +21,9 @@ mod sample;
 mod series;
 mod timeline;
 
-pub use collector::{Collector, EXTRA, Recorded};
+pub use collector::{Collector, Recorded};
 pub use log::{IntervalLog, WriteLogError};
 pub use outcome::{Outcome, OutcomeCounts};
-pub use sample::{ErrorMessages, Inbox, NO_EXTRA, Sample, WorkerRecorder, ring};
+pub use sample::{Entry, ErrorMessages, Inbox, Sample, WorkerRecorder, ring};
 pub use series::{BOUND_US, Series, micros};
 pub use timeline::{Phase, Timeline};

@@ -1,12 +1,10 @@
-//! One operation's times, and the ring that carries them from its worker to the collector.
+//! One operation's times, what happened on its way, and the ring that carries both from its worker to the
+//! collector.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Outcome;
-
-/// "Not timed" in [`Sample::extra_ns`].
-pub const NO_EXTRA: u64 = u64::MAX;
 
 /// What is known about one operation when it is over. Instants are nanoseconds on the step's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +15,6 @@ pub struct Sample {
     pub sent_ns: u64,
     /// When its answer was there.
     pub done_ns: u64,
-    /// A duration that the workload timed itself, such as the hold time; [`NO_EXTRA`] if it did not.
-    pub extra_ns: u64,
     /// How it ended.
     pub outcome: Outcome,
     /// The server's error number; 0 where there was no error or none from the server.
@@ -27,35 +23,58 @@ pub struct Sample {
     pub failed: bool,
 }
 
+/// What goes through a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// An operation that is over. What happened on its way came before it.
+    Operation(Sample),
+    /// A duration that the workload timed within an operation, such as the hold of a transaction.
+    Timed {
+        /// When its operation was intended.
+        intended_ns: u64,
+        /// How long it took.
+        ns: u64,
+        /// Which of the workload's series it belongs to.
+        series: u8,
+    },
+    /// An error that the workload dealt with within an operation, such as a deadlock that it tried again.
+    Met {
+        /// When its operation was intended.
+        intended_ns: u64,
+        /// The server's error number.
+        code: u16,
+    },
+}
+
 /// The worker's end of its ring.
 #[derive(Debug)]
 pub struct WorkerRecorder {
-    ring: rtrb::Producer<Sample>,
+    ring: rtrb::Producer<Entry>,
 }
 
 /// The collector's end of a worker's ring.
 #[derive(Debug)]
 pub struct Inbox {
-    ring: rtrb::Consumer<Sample>,
+    ring: rtrb::Consumer<Entry>,
 }
 
-/// A ring of `capacity` samples between a worker and the collector.
+/// A ring of `capacity` entries between a worker and the collector.
 pub fn ring(capacity: usize) -> (WorkerRecorder, Inbox) {
     let (producer, consumer) = rtrb::RingBuffer::new(capacity);
     (WorkerRecorder { ring: producer }, Inbox { ring: consumer })
 }
 
 impl WorkerRecorder {
-    /// Hands a sample over. A full ring (the collector has had no processor for as long as it takes to
+    /// Hands an entry over. A full ring (the collector has had no processor for as long as it takes to
     /// fill it) makes the worker wait: its next operation is then late, which its wait time shows.
-    pub fn record(&mut self, sample: Sample) {
-        let mut sample = sample;
-        while let Err(rtrb::PushError::Full(back)) = self.ring.push(sample) {
+    pub fn record(&mut self, entry: Entry) {
+        let mut entry = entry;
+        while let Err(rtrb::PushError::Full(back)) = self.ring.push(entry) {
             // Nobody reads any more: the step is over and its result is written.
             if self.ring.is_abandoned() {
                 return;
             }
-            sample = back;
+            entry = back;
             std::thread::yield_now();
         }
     }
@@ -63,11 +82,11 @@ impl WorkerRecorder {
 
 impl Inbox {
     /// Takes what is there and hands it on, oldest first.
-    pub fn drain(&mut self, mut take: impl FnMut(Sample)) {
+    pub fn drain(&mut self, mut take: impl FnMut(Entry)) {
         // Only what is there now: a fast worker must not keep the collector here.
         for _ in 0..self.ring.slots() {
             match self.ring.pop() {
-                Ok(sample) => take(sample),
+                Ok(entry) => take(entry),
                 Err(_) => return,
             }
         }

@@ -4,6 +4,7 @@
 //! future is refused with the release that can read it. Changes:
 //! - 1.0 the first
 //! - 1.1 `steps[].pool`: the rows that a step's claims can win
+//! - 1.1 further series in `latency_us` and `histograms`; `errors` counts those that a workload dealt with too
 
 use std::fmt;
 use std::str::FromStr;

@@ -6,7 +6,7 @@ use sqlx::MySqlConnection;
 
 use super::one::Faults;
 use super::wins::{Win, WinBook};
-use crate::drive::Done;
+use crate::drive::Notes;
 use crate::keys::{KeyOf, Picker, Value};
 use crate::recorder::Outcome;
 use crate::table::sweep::{self, Found, SweepStatements};
@@ -29,6 +29,8 @@ pub struct Batch {
     pub(super) faults: Faults,
     /// Rows taken in all.
     pub(super) rows: u64,
+    /// The hold of each transaction.
+    pub(super) notes: Notes,
 }
 
 impl Batch {
@@ -51,20 +53,21 @@ impl Batch {
             wins: WinBook::new(wins_max),
             faults: Faults::default(),
             rows: 0,
+            notes: Notes::default(),
         }
     }
 
     /// One sweep: `ok` if it took any row, `lost` if there was none to take.
-    pub(super) async fn sweep(&mut self, connection: &mut MySqlConnection) -> Result<Done, sqlx::Error> {
+    pub(super) async fn sweep(&mut self, connection: &mut MySqlConnection) -> Result<Outcome, sqlx::Error> {
         let row = self.picker.next_pending();
         self.key_of.fill(row, &mut self.start);
         match self.statements.compares_tokens {
-            true => self.sweep_key_list(connection).await.map(Done::from),
+            true => self.sweep_key_list(connection).await,
             false => self.sweep_skip_locked(connection).await,
         }
     }
 
-    async fn sweep_skip_locked(&mut self, connection: &mut MySqlConnection) -> Result<Done, sqlx::Error> {
+    async fn sweep_skip_locked(&mut self, connection: &mut MySqlConnection) -> Result<Outcome, sqlx::Error> {
         let begun = Instant::now();
         sweep::begin(connection).await?;
         let found = sweep::select(connection, &self.statements, &self.start).await?;
@@ -76,8 +79,8 @@ impl Batch {
         // They are locked: nobody can have taken one in between.
         self.faults.partial_batches += u64::from(taken != found.len() as u64);
         self.faults.too_many_rows += u64::from(taken > found.len() as u64);
-        let outcome = self.write_down(found, begun, done);
-        Ok(Done { outcome, extra_ns: done.duration_since(begun).as_nanos() as u64 })
+        self.notes.time(super::HOLD, done.duration_since(begun));
+        Ok(self.write_down(found, begun, done))
     }
 
     async fn sweep_key_list(&mut self, connection: &mut MySqlConnection) -> Result<Outcome, sqlx::Error> {

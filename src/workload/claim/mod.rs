@@ -21,8 +21,9 @@ use std::time::Instant;
 
 use sqlx::MySqlConnection;
 
-use crate::drive::{self, Done, PrepareError, Prepared, Tick};
+use crate::drive::{self, Notes, PrepareError, Prepared, Tick};
 use crate::keys::{KeyOf, PickError, Picker};
+use crate::recorder::Outcome;
 use crate::results::{Check, StepResult};
 use crate::spec::dataset::Dataset;
 use crate::spec::suite::{ClaimSpec, ClaimStatement as Kind, Load, Targets};
@@ -36,6 +37,8 @@ use one::One;
 
 /// Connections that owners can be told apart for: 12 bits of the owner's 31.
 const CONNECTIONS_MAX: u32 = 4_000;
+/// The place of `hold` among the series that are timed.
+const HOLD: u8 = 0;
 /// Wins that all connections together write down before they leave rows out: 40 MB.
 const WINS_MAX: usize = 1_000_000;
 /// The same for sweepers, whose rows are written down with their keys.
@@ -198,8 +201,8 @@ impl drive::Workload for Claim {
         parameters
     }
 
-    fn extra_series(&self) -> Option<&'static str> {
-        matches!(self.spec.statement, Kind::SweepSkipLocked { .. }).then_some("hold")
+    fn timed_series(&self) -> &'static [&'static str] {
+        &["hold"]
     }
 
     fn worker(&self, index: u32) -> ClaimWorker {
@@ -254,9 +257,9 @@ impl drive::Worker for ClaimWorker {
         }
     }
 
-    async fn operation(&mut self, connection: &mut MySqlConnection, _: Tick) -> Result<Done, sqlx::Error> {
+    async fn operation(&mut self, connection: &mut MySqlConnection, _: Tick) -> Result<Outcome, sqlx::Error> {
         match self {
-            ClaimWorker::One(one) => Ok(one.claim(connection).await?.into()),
+            ClaimWorker::One(one) => one.claim(connection).await,
             ClaimWorker::Batch(batch) => batch.sweep(connection).await,
         }
     }
@@ -277,6 +280,13 @@ impl drive::Worker for ClaimWorker {
         match self {
             ClaimWorker::One(one) => one.in_doubt(),
             ClaimWorker::Batch(batch) => batch.in_doubt(),
+        }
+    }
+
+    fn notes(&mut self) -> Option<&mut Notes> {
+        match self {
+            ClaimWorker::One(_) => None,
+            ClaimWorker::Batch(batch) => Some(&mut batch.notes),
         }
     }
 }
