@@ -351,6 +351,7 @@ pub enum VerifyArg {
 const RUN_HELP: &str = r#"Examples:
   idembench run quickstart
   idembench run claim --rate 2000/s --connections 16 --duration 30s
+  idembench run seed                            (one transaction or two?)
   idembench run my_suite.toml --rate max        (closed loop, labelled as such)
 
 A suite is a TOML file; each [[step]] is one measurement, lists of rates and connections are multiplied out:
@@ -371,7 +372,7 @@ A suite is a TOML file; each [[step]] is one measurement, lists of rates and con
 
 The built-in suites travel in the program (datasets/suites/ in its source): `idembench list` names them,
 `idembench list --source claim` prints one to begin with. Further keys of a step: targets, losing_share,
-duplicate_share, batch (datasets/README.md).
+duplicate_share, batch; other workloads: hold, contention, rebalance, with keys of their own (datasets/README.md).
 
 The last line on standard output is the run's directory."#;
 

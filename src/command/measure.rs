@@ -34,7 +34,8 @@ pub struct Plan {
 impl Plan {
     /// The most connections that a step takes.
     pub fn connections(&self) -> u32 {
-        self.suite.steps.iter().map(|step| step.load.connections()).max().unwrap_or(0)
+        let sessions = |step: &Step| step.load.connections().saturating_mul(step.workload.sessions());
+        self.suite.steps.iter().map(sessions).max().unwrap_or(0)
     }
 }
 
@@ -51,6 +52,9 @@ pub struct Measured {
 /// Once the run has a directory it is saved as failed with what it has, whatever happens.
 pub async fn run(server: &mut Server, plan: &Plan, screen: &Screen) -> anyhow::Result<Measured> {
     probe(&plan.out)?;
+    for step in &plan.suite.steps {
+        workload::check(step, &plan.dataset).with_context(|| format!("run step `{}`", step.name))?;
+    }
     let _attending = attend_signals();
     server.room_for(plan.connections()).await?;
     let loaded = match load::fill(server, &load_request(plan), screen).await {

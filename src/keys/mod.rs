@@ -2,6 +2,7 @@
 //!
 //! - [`RowMaker`] a dataset compiled into one maker per column; fills a reused [`Row`]
 //! - [`KeyOf`] the primary key of a row, as values to bind
+//! - [`Messages`] rows that a workload adds, behind the loaded ones
 //! - [`Picker`] row numbers for a workload: uniform, zipfian, newest day hot
 //! - `mix` hashes and permutations, `days` which row lies on which day, `status` which rows are PENDING,
 //!   `key` keys that look random and come sorted, `unique` keys that would collide
@@ -14,6 +15,7 @@ mod key;
 mod key_of;
 mod literal;
 mod maker;
+mod messages;
 mod mix;
 mod pick;
 mod row;
@@ -27,5 +29,6 @@ pub use days::{Day, Days};
 pub use error::MakeError;
 pub use key_of::KeyOf;
 pub use maker::RowMaker;
+pub use messages::{Draws, MESSAGES_MAX, Messages, MessagesError};
 pub use pick::{PickError, Picker, Pool};
 pub use row::{Cell, Row, Value};

@@ -9,7 +9,7 @@ use super::{LoadError, LoadRequest, other_rows, settings, space};
 use crate::server::{Server, claim_schema, registry};
 use crate::spec::dataset::{Dataset, Fill};
 use crate::table::ledger::{self, Entry, State};
-use crate::table::{inspect, schema};
+use crate::table::{inspect, schema, settle};
 
 /// Where each piece goes on.
 pub(super) struct Prepared {
@@ -45,7 +45,21 @@ pub(super) async fn enter(
     if !ledger::lock(connection, table).await.map_err(sql("lock the load of", table))? {
         return Err(LoadError::Busy { table: table.to_owned() });
     }
-    stages::settle(server, connection, request, plan).await
+    stages::settle(server, connection, request, plan).await?;
+    remove_step_rows(connection, table).await
+}
+
+/// Takes away what a killed step has left in the table, which would not fit its ledger.
+async fn remove_step_rows(connection: &mut MySqlConnection, table: &str) -> Result<(), LoadError> {
+    let left = ledger::step_rows(connection, table).await.map_err(sql("look for a step's rows in", table))?;
+    let Some((column, first)) = left else { return Ok(()) };
+    let exists = schema::exists(connection, table).await.map_err(sql("look for", table))?;
+    if exists && is_ours(connection, table).await? {
+        settle::remove_leftovers(connection, table, &column, first)
+            .await
+            .map_err(sql("remove what a killed step has left in", table))?;
+    }
+    ledger::forget_step_rows(connection, table).await.map_err(sql("strike out a step's rows in", table))
 }
 
 /// Notes that all rows of the table are there, not read back yet.

@@ -4,7 +4,7 @@
 use sqlx::{Executor, MySqlConnection};
 
 /// The ledger's tables, made when missing.
-const TABLES: [&str; 5] = [
+const TABLES: [&str; 6] = [
     "CREATE TABLE IF NOT EXISTS idembench_load (
         table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
         fingerprint CHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -34,11 +34,23 @@ const TABLES: [&str; 5] = [
         table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
         made_at DATETIME NOT NULL
     ) ENGINE=InnoDB COMMENT='tables that a load by import has made, or is about to make, and will drop'",
+    "CREATE TABLE IF NOT EXISTS idembench_step_rows (
+        table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
+        number_column VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+        first_number BIGINT UNSIGNED NOT NULL COMMENT 'rows from this number on are a step''s own',
+        noted_at DATETIME NOT NULL
+    ) ENGINE=InnoDB COMMENT='tables to which a step adds rows that it will take away again'",
 ];
 
 /// The names of the ledger's tables.
-pub const LEDGER_TABLES: [&str; 5] =
-    ["idembench_load", "idembench_load_piece", "idembench_load_fill", "idembench_setting", "idembench_stage"];
+pub const LEDGER_TABLES: [&str; 6] = [
+    "idembench_load",
+    "idembench_load_piece",
+    "idembench_load_fill",
+    "idembench_setting",
+    "idembench_stage",
+    "idembench_step_rows",
+];
 
 /// The SQLSTATE of a table that is not there.
 const NO_SUCH_TABLE: &str = "42S02";
@@ -188,6 +200,7 @@ async fn forget_in(connection: &mut MySqlConnection, table: &str) -> Result<(), 
     for sql in [
         "DELETE FROM idembench_load_piece WHERE table_name = ?",
         "DELETE FROM idembench_load_fill WHERE table_name = ?",
+        "DELETE FROM idembench_step_rows WHERE table_name = ?",
         "DELETE FROM idembench_load WHERE table_name = ?",
     ] {
         sqlx::query(sql).bind(table).execute(&mut *connection).await?;
@@ -297,6 +310,46 @@ pub async fn stages(connection: &mut MySqlConnection, table: &str) -> Result<Vec
 pub async fn forget_stage(connection: &mut MySqlConnection, stage_table: &str) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM idembench_stage WHERE stage_table = ?")
         .bind(stage_table)
+        .execute(connection)
+        .await
+        .map(|_| ())
+}
+
+/// Notes that a step adds rows to a table: those whose number is `first` or higher. Before the first of them,
+/// so that what a killed step leaves is known.
+pub async fn note_step_rows(
+    connection: &mut MySqlConnection,
+    table: &str,
+    number_column: &str,
+    first: u64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "REPLACE INTO idembench_step_rows (table_name, number_column, first_number, noted_at)
+         VALUES (?, ?, ?, UTC_TIMESTAMP())",
+    )
+    .bind(table)
+    .bind(number_column)
+    .bind(first)
+    .execute(connection)
+    .await
+    .map(|_| ())
+}
+
+/// The column and the first number of the rows that a step has added to a table and not taken away.
+pub async fn step_rows(
+    connection: &mut MySqlConnection,
+    table: &str,
+) -> Result<Option<(String, u64)>, sqlx::Error> {
+    sqlx::query_as("SELECT number_column, first_number FROM idembench_step_rows WHERE table_name = ?")
+        .bind(table)
+        .fetch_optional(connection)
+        .await
+}
+
+/// Strikes a step's rows out, once they are gone.
+pub async fn forget_step_rows(connection: &mut MySqlConnection, table: &str) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM idembench_step_rows WHERE table_name = ?")
+        .bind(table)
         .execute(connection)
         .await
         .map(|_| ())

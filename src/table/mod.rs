@@ -9,10 +9,12 @@
 //! - [`partition`] the partitions of a table as the server has them, and the statements that change them
 //! - [`ledger`] how far a load has come, kept beside the rows
 //! - [`claim`] the compare-and-set UPDATE; [`sweep`] batches of it
+//! - [`settle`] a message's two rows, in one transaction or in two; `bills` the table of the second
 //! - [`explain`] how the server runs a statement, with advice
 //! - [`holders`] who holds which rows, to check a step's claims against
 //! - [`row_counts`] what the driver's "affected rows" mean, found out by trying
 
+mod bills;
 pub mod bulk;
 pub mod checksum;
 pub mod claim;
@@ -27,6 +29,7 @@ pub mod privileges;
 pub mod row_counts;
 pub mod schema;
 pub mod session;
+pub mod settle;
 pub mod staging;
 pub mod sweep;
 mod text;

@@ -122,7 +122,7 @@ pub(super) fn write_i64(number: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-fn write_decimal(unscaled: i64, scale: u8, out: &mut Vec<u8>) {
+pub(super) fn write_decimal(unscaled: i64, scale: u8, out: &mut Vec<u8>) {
     if unscaled < 0 {
         out.push(b'-');
     }

@@ -1,16 +1,21 @@
 //! A suite: a named list of steps (workload × parameters), from TOML.
 //!
-//! - `read` a built-in suite or a file; `wire` the file's own shape
+//! - `read` a built-in suite or a file; `wire` the file's own shape; `settle` the workloads that settle messages
 //! - `overrides` what the command line says instead
 
 mod overrides;
 mod read;
+mod settle;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 pub use overrides::{OverrideError, Overrides, RateOverride};
 pub use read::{BuiltIn, SuiteError, built_in};
+pub use settle::{
+    BATCH_MAX, ContentionSpec, Design, HoldSpec, Isolation, KeyOrder, Locking, OwnerEnds, OwnerState,
+    RebalanceSpec, TAKEOVER_MAX,
+};
 
 use crate::units::{PerSecond, Rows, Span};
 
@@ -92,11 +97,28 @@ pub struct WarmUp {
     pub at_most: Span,
 }
 
-/// What is driven. Later workloads (hold, contention, retention, rebalance) become variants here.
+/// What is driven. Later workloads (retention) become variants here.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Workload {
     /// The compare-and-set UPDATE.
     Claim(ClaimSpec),
+    /// A message's two rows in one transaction or in two, and how long their locks are held.
+    Hold(HoldSpec),
+    /// The same on hot orders, whose bills rivals update.
+    Contention(ContentionSpec),
+    /// A batch that changes hands while its old owner still holds its locks.
+    Rebalance(RebalanceSpec),
+}
+
+impl Workload {
+    /// Sessions that each of a step's connections brings with it, itself included.
+    pub fn sessions(&self) -> u32 {
+        match self {
+            Workload::Claim(_) | Workload::Hold(_) | Workload::Contention(_) => 1,
+            // The new owner, the old one, and whom the old one waits for.
+            Workload::Rebalance(_) => 3,
+        }
+    }
 }
 
 /// The claim workload's parameters.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 use super::wire::{WireRate, WireStatement, WireStep, WireSuite, WireTargets, WireWarmUp, WireWorkload};
-use super::{ClaimSpec, ClaimStatement, Load, Step, Suite, Targets, WarmUp, Workload};
+use super::{ClaimSpec, ClaimStatement, Load, Step, Suite, Targets, WarmUp, Workload, settle};
 use crate::units::Span;
 
 /// A suite that travels in the binary.
@@ -21,6 +21,7 @@ pub struct BuiltIn {
 pub fn built_in() -> &'static [BuiltIn] {
     const ALL: &[BuiltIn] = &[
         BuiltIn { name: "quickstart", toml: include_str!("../../../datasets/suites/quickstart.toml") },
+        BuiltIn { name: "seed", toml: include_str!("../../../datasets/suites/seed.toml") },
         BuiltIn { name: "claim", toml: include_str!("../../../datasets/suites/claim.toml") },
     ];
     ALL
@@ -134,7 +135,7 @@ impl Suite {
 }
 
 /// Keys that every step must have.
-const STEP_NEEDS: [&str; 5] = ["name", "workload", "statement", "rate", "duration"];
+const STEP_NEEDS: [&str; 4] = ["name", "workload", "rate", "duration"];
 
 /// Where the first step that lacks a key begins, and what a person calls it. The reader of TOML reports what
 /// is missing at the start of the list, which is far from the step at fault.
@@ -162,8 +163,15 @@ fn steps_of(wire: &Spanned<WireStep>) -> Result<Vec<Step>, String> {
     if wire.duration.0.is_zero() {
         return Err("duration must be above zero".to_owned());
     }
-    let WireWorkload::Claim = wire.workload;
-    let workload = Workload::Claim(claim(wire)?);
+    if let Some(what) = wire.foreign_key() {
+        return Err(what);
+    }
+    let workload = match wire.workload {
+        WireWorkload::Claim => Workload::Claim(claim(wire)?),
+        WireWorkload::Hold => Workload::Hold(settle::hold(wire)?),
+        WireWorkload::Contention => Workload::Contention(settle::contention(wire)?),
+        WireWorkload::Rebalance => Workload::Rebalance(settle::rebalance(wire)?),
+    };
     let warm_up = warm_up(wire.warm_up)?;
     let connections = wire.connections.as_ref().map_or(&[CONNECTIONS][..], |many| &many.0);
     let mut steps = Vec::new();
@@ -189,7 +197,7 @@ fn warm_up(wire: Option<WireWarmUp>) -> Result<WarmUp, String> {
 }
 
 fn claim(wire: &WireStep) -> Result<ClaimSpec, String> {
-    let (statement, sweeps) = match wire.statement {
+    let (statement, sweeps) = match wire.statement.ok_or("missing field `statement`")? {
         WireStatement::FullKey => (ClaimStatement::FullKey, false),
         WireStatement::NoPartitionKey => (ClaimStatement::NoPartitionKey, false),
         WireStatement::SweepSkipLocked => {
@@ -205,7 +213,9 @@ fn claim(wire: &WireStep) -> Result<ClaimSpec, String> {
     if wire.batch == Some(0) {
         return Err("batch must be at least 1".to_owned());
     }
-    if sweeps && (wire.losing_share > 0.0 || wire.duplicate_share > 0.0) {
+    let (losing_share, duplicate_share) =
+        (wire.losing_share.unwrap_or(0.0), wire.duplicate_share.unwrap_or(0.0));
+    if sweeps && (losing_share > 0.0 || duplicate_share > 0.0) {
         return Err(
             "losing_share and duplicate_share are for claims by key: a sweeper finds its rows".to_owned()
         );
@@ -217,20 +227,21 @@ fn claim(wire: &WireStep) -> Result<ClaimSpec, String> {
     Ok(ClaimSpec {
         statement,
         targets: targets(wire)?,
-        losing_share: share("losing_share", wire.losing_share)?,
-        duplicate_share: share("duplicate_share", wire.duplicate_share)?,
+        losing_share: share("losing_share", losing_share)?,
+        duplicate_share: share("duplicate_share", duplicate_share)?,
         lease,
     })
 }
 
 fn targets(wire: &WireStep) -> Result<Targets, String> {
-    if wire.exponent.is_some() && wire.targets != WireTargets::Zipfian {
+    let targets = wire.targets.unwrap_or_default();
+    if wire.exponent.is_some() && targets != WireTargets::Zipfian {
         return Err("exponent belongs to targets = \"zipfian\"".to_owned());
     }
-    if wire.newest_share.is_some() && wire.targets != WireTargets::NewestDay {
+    if wire.newest_share.is_some() && targets != WireTargets::NewestDay {
         return Err("newest_share belongs to targets = \"newest_day\"".to_owned());
     }
-    match wire.targets {
+    match targets {
         WireTargets::Uniform => Ok(Targets::Uniform),
         WireTargets::Zipfian => match wire.exponent.unwrap_or(EXPONENT) {
             exponent if exponent > 0.0 && exponent.is_finite() => Ok(Targets::Zipfian { exponent }),
@@ -242,6 +253,6 @@ fn targets(wire: &WireStep) -> Result<Targets, String> {
     }
 }
 
-fn share(name: &str, value: f64) -> Result<f64, String> {
+pub(super) fn share(name: &str, value: f64) -> Result<f64, String> {
     if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(format!("{name} = {value} is not from 0 to 1")) }
 }

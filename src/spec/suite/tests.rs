@@ -60,7 +60,7 @@ fn lists_of_rates_and_connections_are_multiplied_out() {
 #[test]
 fn what_is_left_out_has_a_default() {
     let suite = parse(&step("rate = \"1/s\"\n")).expect("a suite");
-    let Workload::Claim(claim) = &suite.steps[0].workload;
+    let Workload::Claim(claim) = &suite.steps[0].workload else { panic!("a claim") };
     assert_eq!(claim.lease, Span::seconds(1));
     assert_eq!(claim.targets, Targets::Uniform);
     assert_eq!(suite.steps[0].load.connections(), 16);
@@ -117,4 +117,50 @@ fn a_step_that_is_not_there_is_answered_with_the_names_that_are() {
     let other = Overrides { step: Some("other".to_owned()), ..Overrides::default() };
     let error = suite.with_overrides(&other).expect_err("there is none").to_string();
     assert_eq!(error, "no step of s has `other` in its name (--step): its steps are `a`");
+}
+
+/// A step of another workload.
+fn settling(workload: &str, lines: &str) -> String {
+    format!("[[step]]\nname = \"a\"\nworkload = \"{workload}\"\nrate = 1\nduration = \"10s\"\n{lines}")
+}
+
+#[test]
+fn workloads_that_settle_messages_have_defaults_too() {
+    let suite = parse(&settling("contention", "design = \"one_transaction\"\n")).expect("a suite");
+    let Workload::Contention(contention) = &suite.steps[0].workload else { panic!("contention") };
+    assert_eq!((contention.hot_orders, contention.consumers.batch), (10, 1));
+    assert_eq!(contention.consumers.isolation, Isolation::RepeatableRead);
+    let lines = "design = \"batched_claims\"\nowner_state = \"idle\"\n";
+    let suite = parse(&settling("rebalance", lines)).expect("a suite");
+    let Workload::Rebalance(rebalance) = &suite.steps[0].workload else { panic!("rebalance") };
+    assert_eq!((rebalance.batch, rebalance.locking), (200, Locking::Wait));
+    assert_eq!(suite.steps[0].workload.sessions(), 3);
+}
+
+#[test]
+fn keys_of_other_workloads_and_figures_out_of_range_are_refused() {
+    let one = "design = \"one_transaction\"\n";
+    let hold = |lines: &str| settling("hold", &format!("{one}{lines}"));
+    check_refused(&settling("hold", ""), 3, "missing field `design`");
+    check_refused(&settling("hold", "design = \"three\"\n"), 8, "one_transaction");
+    check_refused(&hold("isolation = \"serializable\"\n"), 9, "read_committed");
+    check_refused(&hold("lease = \"1s\"\n"), 3, "lease is no key of workload \"hold\", but of claim");
+    check_refused(&hold("rival_share = 0.5\n"), 3, "rival_share is no key");
+    check_refused(&hold("batch = 0\n"), 3, "batch = 0 is not from 1");
+    check_refused(&hold("batch = 2\nrows_per_transaction = 3\n"), 3, "rows_per_transaction = 3");
+    check_refused(&hold("handler_time = \"2h\"\n"), 3, "longer than");
+    check_refused(&hold("duplicate_share = 2.0\n"), 3, "duplicate_share = 2");
+    check_refused(&settling("contention", &format!("{one}hot_orders = 0\n")), 3, "at least 1");
+    check_refused(&settling("rebalance", one), 3, "missing field `owner_state`");
+    let rebalance =
+        |lines: &str| settling("rebalance", &format!("{one}owner_state = \"committing\"\n{lines}"));
+    check_refused(&rebalance("batch = 201\n"), 3, "from 1 to 200");
+    check_refused(&rebalance("owner_time = \"1s\"\n"), 3, "a COMMIT takes as long as it takes");
+    let claim = "[[step]]\nname = \"a\"\nworkload = \"claim\"\nrate = 1\nduration = \"1s\"\n";
+    check_refused(claim, 3, "missing field `statement`");
+    check_refused(
+        &step("rate = 1\ndesign = \"one_transaction\"\n"),
+        3,
+        "design is no key of workload \"claim\"",
+    );
 }

@@ -26,27 +26,143 @@ pub(super) struct WireSuite {
 pub(super) struct WireStep {
     pub name: String,
     pub workload: WireWorkload,
-    pub statement: WireStatement,
+    pub statement: Option<WireStatement>,
     pub batch: Option<u32>,
-    #[serde(default)]
-    pub targets: WireTargets,
+    pub targets: Option<WireTargets>,
     pub exponent: Option<f64>,
     pub newest_share: Option<f64>,
-    #[serde(default)]
-    pub losing_share: f64,
-    #[serde(default)]
-    pub duplicate_share: f64,
+    pub losing_share: Option<f64>,
+    pub duplicate_share: Option<f64>,
     pub lease: Option<Span>,
+    pub design: Option<WireDesign>,
+    pub rows_per_transaction: Option<u32>,
+    pub handler_time: Option<Span>,
+    pub isolation: Option<WireIsolation>,
+    pub key_order: Option<WireKeyOrder>,
+    pub deadlock_retries: Option<u32>,
+    pub hot_orders: Option<u64>,
+    pub rival_share: Option<f64>,
+    pub rival_time: Option<Span>,
+    pub owner_state: Option<WireOwnerState>,
+    pub owner_ends: Option<WireOwnerEnds>,
+    pub owner_time: Option<Span>,
+    pub locking: Option<WireLocking>,
     pub rate: OneOrMany<WireRate>,
     pub connections: Option<OneOrMany<u32>>,
     pub duration: Span,
     pub warm_up: Option<WireWarmUp>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+/// A key that only some workloads take: its name, whether a step gives it, and those workloads.
+type Key = (&'static str, fn(&WireStep) -> bool, &'static [WireWorkload]);
+
+const KEYS: &[Key] = {
+    use WireWorkload::{Claim, Contention, Hold, Rebalance};
+    &[
+        ("statement", |step| step.statement.is_some(), &[Claim]),
+        ("targets", |step| step.targets.is_some(), &[Claim]),
+        ("newest_share", |step| step.newest_share.is_some(), &[Claim]),
+        ("losing_share", |step| step.losing_share.is_some(), &[Claim]),
+        ("lease", |step| step.lease.is_some(), &[Claim]),
+        ("exponent", |step| step.exponent.is_some(), &[Claim, Contention]),
+        ("duplicate_share", |step| step.duplicate_share.is_some(), &[Claim, Hold, Contention]),
+        ("batch", |step| step.batch.is_some(), &[Claim, Hold, Contention, Rebalance]),
+        ("design", |step| step.design.is_some(), &[Hold, Contention, Rebalance]),
+        ("isolation", |step| step.isolation.is_some(), &[Hold, Contention, Rebalance]),
+        ("rows_per_transaction", |step| step.rows_per_transaction.is_some(), &[Hold, Contention]),
+        ("handler_time", |step| step.handler_time.is_some(), &[Hold, Contention]),
+        ("key_order", |step| step.key_order.is_some(), &[Hold, Contention]),
+        ("deadlock_retries", |step| step.deadlock_retries.is_some(), &[Hold, Contention]),
+        ("hot_orders", |step| step.hot_orders.is_some(), &[Contention]),
+        ("rival_share", |step| step.rival_share.is_some(), &[Contention]),
+        ("rival_time", |step| step.rival_time.is_some(), &[Contention]),
+        ("owner_state", |step| step.owner_state.is_some(), &[Rebalance]),
+        ("owner_ends", |step| step.owner_ends.is_some(), &[Rebalance]),
+        ("owner_time", |step| step.owner_time.is_some(), &[Rebalance]),
+        ("locking", |step| step.locking.is_some(), &[Rebalance]),
+    ]
+};
+
+impl WireStep {
+    /// The first key that is given and that the step's workload does not take, with those that do.
+    pub fn foreign_key(&self) -> Option<String> {
+        let foreign =
+            KEYS.iter().find(|(_, is_given, takers)| is_given(self) && !takers.contains(&self.workload));
+        let (key, _, takers) = foreign?;
+        let takers: Vec<&str> = takers.iter().map(|taker| taker.name()).collect();
+        let (workload, takers) = (self.workload.name(), takers.join(", "));
+        Some(format!("{key} is no key of workload \"{workload}\", but of {takers}: take it out"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum WireWorkload {
     Claim,
+    Hold,
+    Contention,
+    Rebalance,
+}
+
+impl WireWorkload {
+    fn name(self) -> &'static str {
+        match self {
+            WireWorkload::Claim => "claim",
+            WireWorkload::Hold => "hold",
+            WireWorkload::Contention => "contention",
+            WireWorkload::Rebalance => "rebalance",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WireDesign {
+    OneTransaction,
+    TwoTransactions,
+    BatchedClaims,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WireIsolation {
+    ReadCommitted,
+    #[default]
+    RepeatableRead,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WireKeyOrder {
+    Sorted,
+    #[default]
+    AsDelivered,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WireOwnerState {
+    Idle,
+    Executing,
+    Waiting,
+    Committing,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WireOwnerEnds {
+    #[default]
+    Vanishes,
+    GoesOn,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WireLocking {
+    #[default]
+    Wait,
+    Nowait,
+    SkipLocked,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
