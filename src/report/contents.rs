@@ -5,7 +5,7 @@ use crate::units::one_line;
 
 use super::document::{Block, Document, Span};
 use super::plot::{Plot, Subject};
-use super::{details, headline, step_table};
+use super::{decision, details, headline, step_table};
 
 /// The report of a run with its figures.
 pub fn document(run: &Run, plots: &[Plot]) -> Document {
@@ -21,9 +21,16 @@ pub fn document(run: &Run, plots: &[Plot]) -> Document {
     if !warnings.is_empty() {
         section(&mut blocks, "What to keep in mind", vec![Block::List(warnings)]);
     }
-    let (of_costs, of_steps): (Vec<usize>, Vec<usize>) =
-        figures(Subject::Run).into_iter().partition(|figure| plots[*figure].name == "costs");
-    section(&mut blocks, "Latency", of_steps.into_iter().map(Block::Figure).collect());
+    let named = |name: &str| -> Vec<usize> {
+        figures(Subject::Run).into_iter().filter(|figure| plots[*figure].name == name).collect()
+    };
+    let (of_costs, of_holds) = (named("costs"), named("holds"));
+    let of_steps = figures(Subject::Run).into_iter();
+    let of_steps = of_steps.filter(|figure| !of_costs.contains(figure) && !of_holds.contains(figure));
+    let mut decided = decision::decision(run);
+    decided.extend(of_holds.iter().copied().map(Block::Figure));
+    section(&mut blocks, "One transaction or two", decided);
+    section(&mut blocks, "Latency", of_steps.map(Block::Figure).collect());
     let mut costs: Vec<Block> = step_table::costs(run).map(Block::Table).into_iter().collect();
     costs.extend(of_costs.into_iter().map(Block::Figure));
     section(&mut blocks, "Costs of one operation", costs);

@@ -110,8 +110,9 @@ fn latencies(step: &StepResult) -> Table {
     columns.extend(SHOWN.map(|of| Column::number(of.name())));
     columns.push(Column::number("above range"));
     // The order of the glossary, then whatever else was timed.
-    let order =
-        |name: &str| ["response", "service", "wait"].iter().position(|known| *known == name).unwrap_or(9);
+    const ORDER: [&str; 9] =
+        ["response", "service", "wait", "hold", "commit", "hold_tx1", "commit_tx1", "hold_tx2", "commit_tx2"];
+    let order = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
     let mut timed: Vec<_> = step.latency_us.iter().collect();
     timed.sort_by_key(|(name, _)| order(name));
     let rows = timed.into_iter().map(|(name, summary)| {

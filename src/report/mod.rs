@@ -6,6 +6,7 @@
 
 mod contents;
 mod costs;
+mod decision;
 mod details;
 mod document;
 mod facts;

@@ -35,7 +35,8 @@ impl Of {
         }
     }
 
-    fn value_us(self, summary: &LatencySummary) -> u64 {
+    /// The figure of a summary, in microseconds.
+    pub fn value_us(self, summary: &LatencySummary) -> u64 {
         match self {
             Of::P50 => summary.p50,
             Of::P90 => summary.p90,

@@ -7,6 +7,7 @@ mod axis;
 mod costs;
 mod counters;
 mod font;
+mod holds;
 mod ink;
 mod percentiles;
 mod raster;
@@ -103,6 +104,9 @@ trait Figure {
 pub fn figures(run: &Run) -> Result<Vec<Plot>, PlotError> {
     font::register()?;
     let mut plots = Vec::new();
+    if let Some(figure) = holds::figure(run) {
+        plots.push(plot("holds".to_owned(), Subject::Run, &figure)?);
+    }
     for (name, figure) in percentiles::figures(run) {
         plots.push(plot(name, Subject::Run, &figure)?);
     }
