@@ -340,16 +340,19 @@ async fn code(connection: &mut MySqlConnection, sql: &'static str) -> u16 {
     }
 }
 
-/// Waits until so many transactions wait for a lock.
-async fn until_waiting(server: &Server, wanted: i64) {
+/// Waits until so many transactions wait for a lock with this statement.
+async fn until_waiting(server: &Server, statement: &str, wanted: i64) {
     let mut connection = server.connect().await.expect("a connection");
-    for _ in 0..400 {
-        let sql = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
-        let waiting: i64 = connection.fetch_one(sql).await.expect("a count").get(0);
+    let sql = "SELECT COUNT(*) FROM information_schema.INNODB_TRX \
+               WHERE trx_state = 'LOCK WAIT' AND trx_query = ?";
+    for _ in 0..100 {
+        let waiting: i64 =
+            sqlx::query(sql).bind(statement).fetch_one(&mut connection).await.expect("a count").get(0);
         if waiting >= wanted {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        // The server makes its list of transactions anew only when nobody has read it for 100 ms.
+        tokio::time::sleep(Duration::from_millis(150)).await;
     }
     panic!("nobody waits");
 }
@@ -373,7 +376,7 @@ async fn two_of_three_equal_inserts_deadlock_when_the_first_rolls_back() {
             code
         })
     });
-    until_waiting(&server, 2).await;
+    until_waiting(&server, insert, 2).await;
     assert_eq!(code(&mut first, "ROLLBACK").await, 0);
     let mut codes = Vec::new();
     for other in others {
