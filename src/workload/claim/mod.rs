@@ -73,9 +73,9 @@ enum Statements {
 #[derive(Debug)]
 pub enum ClaimWorker {
     /// Claims named rows.
-    One(One),
+    One(Box<One>),
     /// Sweeps.
-    Batch(Batch),
+    Batch(Box<Batch>),
 }
 
 impl Claim {
@@ -213,27 +213,15 @@ impl drive::Workload for Claim {
             Statements::One(statement) => {
                 let wins_max = WINS_MAX / self.connections as usize;
                 let key_of = self.key_of.clone();
-                ClaimWorker::One(One::new(
-                    statement.clone(),
-                    key_of,
-                    picker,
-                    owner,
-                    &self.spec,
-                    wins_max,
-                    self.origin,
-                ))
+                let named =
+                    One::new(statement.clone(), key_of, picker, owner, &self.spec, wins_max, self.origin);
+                ClaimWorker::One(named.into())
             }
             Statements::Batch(statements) => {
                 let wins_max = SWEPT_MAX / self.connections as usize;
                 let key_of = self.key_of.clone();
-                ClaimWorker::Batch(Batch::new(
-                    (**statements).clone(),
-                    key_of,
-                    picker,
-                    owner,
-                    wins_max,
-                    self.origin,
-                ))
+                let sweeps = Batch::new((**statements).clone(), key_of, picker, owner, wins_max, self.origin);
+                ClaimWorker::Batch(sweeps.into())
             }
         }
     }
