@@ -105,7 +105,7 @@ impl Suite {
             let offset = error.span().map_or(0, |span| span.start);
             let what = error.message().trim().replace('\n', " ");
             match what.starts_with("missing field").then(|| incomplete_step(text)).flatten() {
-                Some((offset, step)) => at(offset, format!("{step}: {what}")),
+                Some((offset, lacks)) => at(offset, lacks),
                 None => at(offset, what),
             }
         })?;
@@ -134,24 +134,38 @@ impl Suite {
     }
 }
 
-/// Keys that every step must have.
-const STEP_NEEDS: [&str; 4] = ["name", "workload", "rate", "duration"];
+/// Keys that a step of this workload must have.
+fn needs(workload: Option<&str>) -> Vec<&'static str> {
+    let own: &[&str] = match workload {
+        Some("claim") => &["statement"],
+        Some("hold" | "contention") => &["design"],
+        Some("rebalance") => &["design", "owner_state"],
+        _ => &[],
+    };
+    [&["name", "workload"], own, &["rate", "duration"]].concat()
+}
 
-/// Where the first step that lacks a key begins, and what a person calls it. The reader of TOML reports what
-/// is missing at the start of the list, which is far from the step at fault.
+/// Where the first step that lacks keys begins, what a person calls it, and what it lacks. The reader of TOML
+/// reports one of them, at the start of the list, which is far from the step at fault.
 fn incomplete_step(text: &str) -> Option<(usize, String)> {
     #[derive(serde::Deserialize)]
     struct Loose {
         step: Vec<Spanned<toml::Table>>,
     }
     let steps = toml::from_str::<Loose>(text).ok()?.step;
-    let lacks = |step: &toml::Table| STEP_NEEDS.iter().any(|key| !step.contains_key(*key));
-    let (index, step) = steps.iter().enumerate().find(|(_, step)| lacks(step.get_ref()))?;
-    let called = match step.get_ref().get("name").and_then(toml::Value::as_str) {
+    let word = |step: &toml::Table, key| step.get(key).and_then(toml::Value::as_str).map(str::to_owned);
+    let lacks = |step: &toml::Table| {
+        let keys = needs(word(step, "workload").as_deref()).into_iter();
+        keys.filter(|key| !step.contains_key(*key)).map(|key| format!("`{key}`")).collect::<Vec<_>>()
+    };
+    let mut lacking = steps.iter().enumerate().map(|(index, step)| (index, step, lacks(step.get_ref())));
+    let (index, step, keys) = lacking.find(|(_, _, keys)| !keys.is_empty())?;
+    let called = match word(step.get_ref(), "name") {
         Some(name) => format!("step `{name}`"),
         None => format!("[[step]] number {}", index + 1),
     };
-    Some((step.span().start, called))
+    let fields = if keys.len() == 1 { "field" } else { "fields" };
+    Some((step.span().start, format!("{called}: missing {fields} {}", keys.join(", "))))
 }
 
 /// The steps that one `[[step]]` stands for: each rate with each number of connections.
