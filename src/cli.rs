@@ -407,6 +407,9 @@ pub struct RunArgs {
     /// Where results go
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
+    /// Go on with a run that was cut off, at its first step that is not complete; with the flags that it began with
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<PathBuf>,
     /// Print the whole run as JSON
     #[arg(long)]
     pub json: bool,

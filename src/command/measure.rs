@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::resume::{self, CutOff};
 use super::screen::{Bar, Screen};
 use super::{doctor, load, server_choice};
 use crate::drive::{Options, Progress, Stop, Target};
@@ -29,6 +30,8 @@ pub struct Plan {
     pub dataset: Dataset,
     /// The folder of runs.
     pub out: PathBuf,
+    /// A run that was cut off and goes on.
+    pub resume: Option<CutOff>,
 }
 
 impl Plan {
@@ -62,7 +65,15 @@ pub async fn run(server: &mut Server, plan: &Plan, screen: &Screen) -> anyhow::R
         Err(error) => return Err(server_choice::explained(server, error).await),
     };
     let mut run = begin(server, plan, &loaded).await?;
-    let directory = store::create(&plan.out, &mut run)?;
+    let directory = match &plan.resume {
+        None => store::create(&plan.out, &mut run)?,
+        Some(cut_off) => {
+            let directory = cut_off.directory.clone();
+            run = cut_off.go_on(&run, &plan.suite)?;
+            store::save(&directory, &run)?;
+            directory
+        }
+    };
     let stop = Stop::default();
     let watch_signals = tokio::spawn(stop_on_signal(stop.clone()));
     let driven = drive_steps(server, plan, &mut run, &directory, &stop, screen).await;
@@ -169,11 +180,14 @@ async fn drive_steps(
 ) -> anyhow::Result<()> {
     let name_width = text::name_width(plan.suite.steps.iter().map(|step| step.name.as_str()));
     let target = Target { options: server.connect_options(), server_pid: server.pid() };
+    let mut label = "run";
     for (position, step) in plan.suite.steps.iter().enumerate() {
         if stop.is_requested() {
             break;
         }
-        let label = if position == 0 { "run" } else { "" };
+        if plan.resume.is_some() && resume::is_measured(run, step) {
+            continue;
+        }
         let bar = Arc::new(step_bar(screen, label, step));
         let options = Options {
             log: Some(store::log_path(directory, position, &step.name)),
@@ -188,7 +202,9 @@ async fn drive_steps(
         drop(options);
         let result = result.with_context(|| format!("run step `{}`", step.name))?;
         bar.finish(&text::step_line(&result, name_width));
-        run.steps.push(result);
+        label = "";
+        // All before it have run; of a resumed run some after it may have, too.
+        run.steps.insert(position, result);
         run.finished_at = now();
         // The run first: percentiles can be made again from its histograms.
         store::save(directory, run)?;

@@ -9,6 +9,7 @@ mod measure;
 mod quickstart;
 mod report;
 mod retention;
+mod resume;
 mod run;
 mod schema;
 pub mod screen;

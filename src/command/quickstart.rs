@@ -35,5 +35,5 @@ fn plan(args: &QuickstartArgs) -> anyhow::Result<Plan> {
         Overrides { rows: args.rows, days: args.days, duration: args.duration, ..Overrides::default() };
     let suite = Suite::read("quickstart")?.with_overrides(&overrides)?;
     let dataset = Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?;
-    Ok(Plan { suite, dataset, out: args.out.clone() })
+    Ok(Plan { suite, dataset, out: args.out.clone(), resume: None })
 }

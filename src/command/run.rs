@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use super::measure::{self, Plan};
 use super::screen::{Screen, print_json, print_out};
-use super::server_choice;
+use super::{resume, server_choice};
 use crate::cli::RunArgs;
 use crate::results::RunStatus;
 use crate::server::attend_signals;
@@ -45,5 +45,6 @@ fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
     };
     let suite = Suite::read(&args.suite)?.with_overrides(&overrides)?;
     let dataset = Dataset::read(&suite.dataset)?.scaled(suite.rows, suite.days, None, None)?;
-    Ok(Plan { suite, dataset, out: args.out.clone() })
+    let resume = args.resume.as_ref().map(|given| resume::read(given, &args.out, &suite)).transpose()?;
+    Ok(Plan { suite, dataset, out: args.out.clone(), resume })
 }

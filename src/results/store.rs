@@ -166,6 +166,32 @@ pub fn save_percentiles(directory: &Path, position: usize, step: &StepResult) ->
     Ok(())
 }
 
+/// Puts what there is of a run that goes on into a folder of its own within the run's directory: a copy of
+/// [`RUN_FILE`], and the files of the steps that are to come, given by position and name. Hands out the folder's name.
+pub fn set_aside(directory: &Path, steps: &[(usize, &str)]) -> Result<String, StoreError> {
+    let name = (1u32..).map(|number| format!("cut-off-{number}")).find(|name| !directory.join(name).exists());
+    // There is no directory with so many folders.
+    let name = name.unwrap_or_default();
+    let folder = directory.join(&name);
+    fs::create_dir(&folder).map_err(|source| StoreError::MakeDirectory { path: folder.clone(), source })?;
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| StoreError::Save { path, source }
+    };
+    fs::copy(directory.join(RUN_FILE), folder.join(RUN_FILE)).map_err(failed(&folder.join(RUN_FILE)))?;
+    let stems: Vec<String> = steps.iter().map(|(position, step)| file_stem(*position, step)).collect();
+    for entry in fs::read_dir(directory).map_err(failed(directory))?.flatten() {
+        let file = entry.file_name();
+        let file = file.to_string_lossy();
+        let is_data = file.ends_with(".hlog") || file.ends_with(".hgrm");
+        if is_data && stems.iter().any(|stem| file.starts_with(stem.as_str())) {
+            let moved = folder.join(&*file);
+            fs::rename(entry.path(), &moved).map_err(failed(&moved))?;
+        }
+    }
+    Ok(name)
+}
+
 fn file_stem(position: usize, step: &str) -> String {
     format!("{:02}-{}", position + 1, slug(step))
 }
