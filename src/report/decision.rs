@@ -33,11 +33,23 @@ fn parameter<'s>(step: &'s StepResult, name: &str) -> Option<&'s serde_json::Val
     step.parameters.get(name)
 }
 
+/// What the article says of a figure, in microseconds.
+#[derive(Debug, Clone, Copy)]
+enum Article {
+    /// About so much.
+    About(u64),
+    /// Less than so much.
+    Under(u64),
+    /// More than so much.
+    Above(u64),
+    /// Only words.
+    Words,
+}
+
 /// One of the article's figures, and where this run has it.
 struct Figure {
     question: &'static str,
-    /// In microseconds; `None` where the article has only words.
-    article_us: Option<u64>,
+    says: Article,
     article: &'static str,
     workload: &'static str,
     design: Design,
@@ -50,7 +62,7 @@ struct Figure {
 const FIGURES: [Figure; 8] = [
     Figure {
         question: "A holds its locks, p50",
-        article_us: Some(2_000),
+        says: Article::About(2_000),
         article: "2 ms",
         workload: "hold",
         design: Design::One,
@@ -60,7 +72,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         question: "A holds its locks, p99",
-        article_us: Some(15_000),
+        says: Article::About(15_000),
         article: "15 ms",
         workload: "hold",
         design: Design::One,
@@ -70,7 +82,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         question: "B's first transaction, p99",
-        article_us: Some(1_000),
+        says: Article::Under(1_000),
         article: "under 1 ms",
         workload: "hold",
         design: Design::Two,
@@ -80,7 +92,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         question: "B's second transaction, p99",
-        article_us: None,
+        says: Article::Words,
         article: "no figure",
         workload: "hold",
         design: Design::Two,
@@ -90,7 +102,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         question: "B leaves a message PENDING, p99 (without a crash)",
-        article_us: None,
+        says: Article::Words,
         article: "no figure (12 s after a crash)",
         workload: "hold",
         design: Design::Two,
@@ -100,7 +112,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         question: "a new owner's FOR UPDATE waits for A, p99",
-        article_us: Some(80_000),
+        says: Article::About(80_000),
         article: "about 80 ms",
         workload: "rebalance",
         design: Design::One,
@@ -110,7 +122,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         question: "a new owner's FOR UPDATE waits for B, p99",
-        article_us: None,
+        says: Article::Words,
         article: "hardly blocked",
         workload: "rebalance",
         design: Design::Two,
@@ -120,7 +132,7 @@ const FIGURES: [Figure; 8] = [
     },
     Figure {
         question: "a rival's UPDATE of an order of A, p99",
-        article_us: Some(400_000),
+        says: Article::Above(400_000),
         article: "above 400 ms",
         workload: "contention",
         design: Design::One,
@@ -177,10 +189,9 @@ impl Figure {
 
     fn row(&self, position: usize, step: &StepResult) -> Vec<Cell> {
         let us = self.of.value_us(&step.latency_us[self.series]);
-        let verdict = match self.article_us {
-            _ if !is_sound(step) => Cell::toned("the step failed", Tone::Bad),
-            None => Cell::plain("–"),
-            Some(article_us) => verdict(article_us, us),
+        let verdict = match is_sound(step) {
+            true => verdict(self.says, us),
+            false => Cell::toned("the step failed", Tone::Bad),
         };
         vec![
             Cell::plain(self.question),
@@ -196,20 +207,28 @@ fn is_sound(step: &StepResult) -> bool {
     step.failure.is_none() && step.checks.iter().all(|check| check.held)
 }
 
-fn verdict(article_us: u64, here_us: u64) -> Cell {
+fn verdict(article: Article, here_us: u64) -> Cell {
+    let article_us = match article {
+        Article::Words => return Cell::plain("–"),
+        Article::Under(most) if here_us <= most => return Cell::toned("agrees", Tone::Good),
+        Article::Above(least) if here_us >= least => return Cell::toned("agrees", Tone::Good),
+        Article::About(us) | Article::Under(us) | Article::Above(us) => us,
+    };
     let factor = here_us.max(1) as f64 / article_us as f64;
     let times = |factor: f64| match factor {
         factor if factor >= 10.0 => format!("{factor:.0}"),
         factor => format!("{factor:.1}"),
     };
-    match factor {
-        factor if factor > SAME_FACTOR => {
+    match (factor, article) {
+        (factor, _) if factor > SAME_FACTOR => {
             Cell::toned(format!("contradicts: {} times as long", times(factor)), Tone::Careful)
         }
-        factor if factor < 1.0 / SAME_FACTOR => {
+        (factor, _) if factor < 1.0 / SAME_FACTOR => {
             Cell::toned(format!("contradicts: {} times as short", times(1.0 / factor)), Tone::Careful)
         }
-        _ => Cell::toned("agrees", Tone::Good),
+        (_, Article::About(_)) => Cell::toned("agrees", Tone::Good),
+        // Past the article's bound, by less than machines differ.
+        _ => Cell::plain(format!("near: {} times the bound", crate::units::three_digits(factor))),
     }
 }
 
@@ -234,7 +253,7 @@ fn crossing(pairs: &[(&StepResult, &StepResult)]) -> Option<Vec<Span>> {
     let mut answers: Vec<(f64, Better)> = Vec::new();
     for (one, two) in pairs.iter().filter(|(one, _)| one.workload == "hold") {
         let handler_ms = parameter(one, "handler_time_ms").and_then(serde_json::Value::as_f64)?;
-        let (a, b) = held(one, two)?;
+        let (a, b) = held(one, two, Of::P99)?;
         answers.push((handler_ms, better(a, b).0));
     }
     answers.sort_by(|left, right| left.0.total_cmp(&right.0));
@@ -294,18 +313,26 @@ fn better(a_us: u64, b_us: u64) -> (Better, f64) {
     }
 }
 
-/// A's p99, and that of B's longer transaction.
-fn held(one: &StepResult, two: &StepResult) -> Option<(u64, u64)> {
-    Some((p99(one, "hold")?, p99(two, "hold_tx1")?.max(p99(two, "hold_tx2")?)))
+/// A's hold, and that of B's longer transaction.
+fn held(one: &StepResult, two: &StepResult, of: Of) -> Option<(u64, u64)> {
+    Some((figure(one, "hold", of)?, figure(two, "hold_tx1", of)?.max(figure(two, "hold_tx2", of)?)))
 }
 
 fn compared(one: &StepResult, two: &StepResult) -> Option<Vec<Span>> {
-    let both = |series| Some((p99(one, series)?, p99(two, series)?));
-    let (name, of_b, (a, b)) = match one.workload.as_str() {
-        "hold" => ("holds its locks", "B's longer transaction", held(one, two)?),
-        "rebalance" => ("keeps a new owner waiting", "B", both("takeover_lock")?),
-        "contention" => ("keeps rivals waiting", "B", both("update_rival")?),
+    let (name, of_b, judged_by): (_, _, &[&str]) = match one.workload.as_str() {
+        "hold" => ("holds its locks", "B's longer transaction", &["hold", "hold_tx1", "hold_tx2"]),
+        "rebalance" => ("keeps a new owner waiting", "B", &["takeover_lock"]),
+        "contention" => ("keeps rivals waiting", "B", &["update_rival"]),
         _ => return None,
+    };
+    // The furthest percentile that enough samples carry on both sides.
+    let is_few = |step, series: &&str, of| shown::latency(step, series, of).starts_with('(');
+    let carries =
+        |of: &Of| judged_by.iter().all(|series| !is_few(one, series, *of) && !is_few(two, series, *of));
+    let of = [Of::P99, Of::P90].into_iter().find(carries).unwrap_or(Of::P50);
+    let (a, b) = match judged_by {
+        [series] => (figure(one, series, of)?, figure(two, series, of)?),
+        _ => held(one, two, of)?,
     };
     let better = match better(a, b) {
         (Better::One, percent) => format!("A, by {percent:.0} %"),
@@ -315,9 +342,10 @@ fn compared(one: &StepResult, two: &StepResult) -> Option<Vec<Span>> {
     let mut line = vec![
         Span::Strong(format!("Which {name} for less: {better}. ")),
         Span::Plain(format!(
-            "At {} A {name} for {} at p99, {of_b} for {}",
+            "At {} A {name} for {} at {}, {of_b} for {}",
             setting(one),
             facts::latency(a),
+            of.name(),
             facts::latency(b)
         )),
     ];
@@ -346,7 +374,9 @@ fn setting(step: &StepResult) -> String {
     let mut parts = vec![facts::driven(step)];
     for (name, unit) in [("batch", " messages a poll"), ("handler_time_ms", " ms handler time")] {
         let value = parameter(step, name).and_then(serde_json::Value::as_f64);
-        parts.extend(value.filter(|value| *value > 0.0).map(|value| format!("{value}{unit}")));
+        // One message is no poll to speak of.
+        let least = if name == "batch" { 1.0 } else { 0.0 };
+        parts.extend(value.filter(|value| *value > least).map(|value| format!("{value}{unit}")));
     }
     for name in ["owner_state", "owner_ends", "locking", "isolation"] {
         let value = parameter(step, name).and_then(serde_json::Value::as_str);
@@ -355,8 +385,8 @@ fn setting(step: &StepResult) -> String {
     parts.join(", ")
 }
 
-fn p99(step: &StepResult, series: &str) -> Option<u64> {
-    step.latency_us.get(series).filter(|summary| summary.count > 0).map(|summary| summary.p99)
+fn figure(step: &StepResult, series: &str, of: Of) -> Option<u64> {
+    step.latency_us.get(series).filter(|summary| summary.count > 0).map(|summary| of.value_us(summary))
 }
 
 #[cfg(test)]
@@ -376,17 +406,24 @@ mod tests {
     }
 
     /// The verdict on a figure of the article.
-    fn check(article_us: u64, here_us: u64, expect: &str) {
-        assert_eq!(verdict(article_us, here_us).text, expect);
+    fn check(article: Article, here_us: u64, expect: &str) {
+        assert_eq!(verdict(article, here_us).text, expect);
     }
 
     #[test]
     fn the_article_can_be_contradicted_both_ways() {
-        check(2_000, 1_900, "agrees");
-        check(2_000, 3_900, "agrees");
-        check(15_000, 1_500, "contradicts: 10 times as short");
-        check(400_000, 1_000_000, "contradicts: 2.5 times as long");
-        check(1_000, 0, "contradicts: 1000 times as short");
+        use Article::{About, Above, Under, Words};
+        check(About(2_000), 1_900, "agrees");
+        check(About(2_000), 3_900, "agrees");
+        check(About(15_000), 1_500, "contradicts: 10 times as short");
+        check(About(80_000), 200_000, "contradicts: 2.5 times as long");
+        check(Under(1_000), 0, "agrees");
+        check(Under(1_000), 1_800, "near: 1.8 times the bound");
+        check(Under(1_000), 2_500, "contradicts: 2.5 times as long");
+        check(Above(400_000), 9_000_000, "agrees");
+        check(Above(400_000), 300_000, "near: 0.75 times the bound");
+        check(Above(400_000), 4_000, "contradicts: 100 times as short");
+        check(Words, 1, "–");
     }
 
     #[test]
