@@ -165,9 +165,10 @@ pub fn decision(run: &Run) -> Vec<Block> {
         rows,
     }));
     blocks.push(Block::Paragraph(Span::line(format!(
-        "The article's server, disk and rates are not known beyond what it says: figures within a factor of {SAME_FACTOR} \
-         count as the same. hold = BEGIN sent to COMMIT acknowledged, rolled back transactions apart; window = first \
-         COMMIT acknowledged to second COMMIT acknowledged. In brackets: fewer than 10 samples lie beyond it."
+        "The article's server, disk and rates are not known beyond what it says: a figure within a factor of {SAME_FACTOR} \
+         of one that it gives agrees with it; past a bound that it gives, a figure within that factor is near. hold = BEGIN sent to COMMIT acknowledged, rolled back transactions apart; window = first \
+         COMMIT acknowledged to second COMMIT acknowledged. In brackets: fewer than 10 samples lie beyond it, \
+         which is too few for a verdict."
     ))));
     blocks
 }
@@ -189,9 +190,10 @@ impl Figure {
 
     fn row(&self, position: usize, step: &StepResult) -> Vec<Cell> {
         let us = self.of.value_us(&step.latency_us[self.series]);
-        let verdict = match is_sound(step) {
-            true => verdict(self.says, us),
-            false => Cell::toned("the step failed", Tone::Bad),
+        let verdict = match (is_sound(step), carries(step, self.series, self.of)) {
+            (false, _) => Cell::toned("the step failed", Tone::Bad),
+            (true, false) => Cell::plain("too few samples"),
+            (true, true) => verdict(self.says, us),
         };
         vec![
             Cell::plain(self.question),
@@ -205,6 +207,11 @@ impl Figure {
 
 fn is_sound(step: &StepResult) -> bool {
     step.failure.is_none() && step.checks.iter().all(|check| check.held)
+}
+
+/// Whether enough samples lie beyond a figure to build on it; in brackets they do not.
+fn carries(step: &StepResult, series: &str, of: Of) -> bool {
+    !shown::latency(step, series, of).starts_with('(')
 }
 
 fn verdict(article: Article, here_us: u64) -> Cell {
@@ -252,12 +259,32 @@ fn pairs(run: &Run) -> Vec<(&StepResult, &StepResult)> {
 fn crossing(pairs: &[(&StepResult, &StepResult)]) -> Option<Vec<Span>> {
     let mut answers: Vec<(f64, Better)> = Vec::new();
     for (one, two) in pairs.iter().filter(|(one, _)| one.workload == "hold") {
-        let handler_ms = parameter(one, "handler_time_ms").and_then(serde_json::Value::as_f64)?;
-        let (a, b) = held(one, two, Of::P99)?;
+        let series_carry = carries(one, "hold", Of::P99)
+            && ["hold_tx1", "hold_tx2"].iter().all(|series| carries(two, series, Of::P99));
+        let handler_ms = parameter(one, "handler_time_ms").and_then(serde_json::Value::as_f64);
+        let (Some(handler_ms), Some((a, b)), true) = (handler_ms, held(one, two, Of::P99), series_carry)
+        else {
+            continue;
+        };
         answers.push((handler_ms, better(a, b).0));
     }
     answers.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let turn = answers.windows(2).find(|pair| pair[0].1 != pair[1].1 && pair[0].0 < pair[1].0)?;
+    let (first, last) = (answers.first()?, answers.last()?);
+    let Some(turn) = answers.windows(2).find(|pair| pair[0].1 != pair[1].1 && pair[0].0 < pair[1].0) else {
+        let turns = answers.iter().any(|answer| answer.1 != first.1);
+        // Pairs at one handler time say nothing about others.
+        return (first.0 < last.0 && !turns).then(|| {
+            vec![
+                Span::Strong("Where it turns: ".to_owned()),
+                Span::Plain(format!(
+                    "nowhere between {} ms and {} ms of handler time: {} at all of them.",
+                    first.0,
+                    last.0,
+                    first.1.words()
+                )),
+            ]
+        });
+    };
     let (below, above) = (&turn[0], &turn[1]);
     Some(vec![
         Span::Strong("Where it turns: ".to_owned()),
@@ -326,10 +353,10 @@ fn compared(one: &StepResult, two: &StepResult) -> Option<Vec<Span>> {
         _ => return None,
     };
     // The furthest percentile that enough samples carry on both sides.
-    let is_few = |step, series: &&str, of| shown::latency(step, series, of).starts_with('(');
-    let carries =
-        |of: &Of| judged_by.iter().all(|series| !is_few(one, series, *of) && !is_few(two, series, *of));
-    let of = [Of::P99, Of::P90].into_iter().find(carries).unwrap_or(Of::P50);
+    // A series that a design lacks has no samples to be few.
+    let both_carry =
+        |of: &Of| judged_by.iter().all(|series| carries(one, series, *of) && carries(two, series, *of));
+    let of = [Of::P99, Of::P90].into_iter().find(both_carry).unwrap_or(Of::P50);
     let (a, b) = match judged_by {
         [series] => (figure(one, series, of)?, figure(two, series, of)?),
         _ => held(one, two, of)?,
