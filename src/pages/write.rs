@@ -52,6 +52,9 @@ impl FileSink {
     /// Waits for the disk, sets the file's length and makes it durable.
     pub fn finish(mut self, length: u64) -> io::Result<()> {
         let file = self.close()?;
+        // What was allocated past the end is given back only by a file that shrinks: setting the length that it
+        // has, or a greater one, keeps up to 256 MiB a file on the disk that no one sees in its length.
+        file.set_len(length + PAGE_BYTES as u64)?;
         file.set_len(length)?;
         file.sync_all()
     }
@@ -146,5 +149,31 @@ fn allocate(file: &File, from: u64) -> io::Result<bool> {
         // Less room than the next piece of that size: the write itself will say whether it was enough.
         Err(rustix::io::Errno::NOSPC) => Ok(false),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_no_more_of_the_disk_than_its_length() {
+        // Beside the test program: a file system in memory, as /tmp can be, allocates nothing ahead.
+        let program = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+        let path = folder.path().join("t.ibd");
+        // Shorter than what is written, as long, longer.
+        for pages in [1, 64, 80] {
+            let mut sink = FileSink::create(&path).unwrap();
+            sink.extent(0, &mut PageBuffer::new(EXTENT_BYTES), EXTENT_BYTES).unwrap();
+            sink.finish(offset(pages)).unwrap();
+            let file = std::fs::metadata(&path).unwrap();
+            assert_eq!(file.len(), offset(pages));
+            // A file system may round up and keep its own notes.
+            let taken = file.blocks() * 512;
+            assert!(taken <= file.len() + EXTENT_BYTES as u64, "{pages} pages take {taken} bytes");
+        }
     }
 }
